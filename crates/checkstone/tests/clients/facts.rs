@@ -107,8 +107,7 @@ pub(crate) fn a_new_untracked_file_counts(workplace: &Workplace) {
     assert_eq!(workplace.git(&["status", "--porcelain"]), "?? src/more.py\n");
     assert_eq!(played.holds(), [(2, RUN_TESTS.replace("calc.py", "more.py"))]);
     assert_eq!(workplace.verdict()["verdict"]["changed"][0]["files"], json!(["src/more.py"]));
-    // L2: it was asked for the tests, and went on without them.
-    assert_eq!(workplace.decisions(), ["hold", "notify"]);
+    assert_eq!(workplace.decisions(), ["hold", "pass"]);
 }
 
 /// One call of an answer fails and another succeeds: each result belongs to its own call.
