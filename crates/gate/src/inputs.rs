@@ -126,7 +126,7 @@ impl Waiting {
         if reading.interrupted {
             return Some(Self::Interrupted);
         }
-        let last = reading.calls.iter().rev().find(|call| call.subagent.is_none())?;
+        let last = reading.own_calls().iter().rev().find(|call| call.subagent.is_none())?;
         if last.user_stopped {
             return Some(Self::Interrupted);
         }
@@ -137,7 +137,8 @@ impl Waiting {
     /// The same of a turn whose client cannot be asked any more what was still running. A check in the background wakes
     /// Claude Code when it ends; a server never does (L7).
     pub fn of_record(reading: &Reading) -> Option<Self> {
-        let is_woken = || reading.agent == Some(Agent::Claude) && reading.calls.iter().any(is_running_check);
+        let is_woken =
+            || reading.agent == Some(Agent::Claude) && reading.own_calls().iter().any(is_running_check);
         Self::of_reading(reading).or_else(|| is_woken().then_some(Self::BackgroundTasks))
     }
 }

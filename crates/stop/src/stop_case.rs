@@ -270,7 +270,7 @@ pub(crate) fn own_words(root: &Path, policy: &Policy, inputs: &Inputs) -> Option
 /// What the agent waits for, by its client's word and by the transcript.
 fn waiting(event: &ClientEvent, reading: &Reading, root: &Path) -> Option<Waiting> {
     // A server is nothing that anybody waits for (L7), and neither is what an earlier turn left running.
-    if event.payload.background_tasks > 0 && reading.calls.iter().any(gate::is_running_check) {
+    if event.payload.background_tasks > 0 && reading.own_calls().iter().any(gate::is_running_check) {
         return Some(Waiting::BackgroundTasks);
     }
     // A plan is made until the first edit; what was edited before it is to be verified all the same.

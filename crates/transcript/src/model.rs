@@ -200,6 +200,11 @@ pub struct Message {
 }
 
 impl Reading {
+    /// The calls of the turn itself.
+    pub fn own_calls(&self) -> &[Call] {
+        self.calls.get(self.earlier_calls..).unwrap_or_default()
+    }
+
     /// Puts the calls of the turn before in front.
     pub fn add_earlier(&mut self, mut earlier: Vec<Call>) {
         self.earlier_calls += earlier.len();

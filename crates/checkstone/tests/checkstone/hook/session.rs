@@ -209,6 +209,12 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Claude Code: the agent wants to run a command, and the person presses Esc.
+    pub(crate) fn interrupt(&mut self, command: &str) {
+        let refusal = "The user doesn't want to proceed with this tool use.";
+        self.claude_tool("Bash", json!({ "command": command }), refusal, true);
+    }
+
     /// The agent says its last words and wants to stop.
     pub(crate) fn stop(&mut self, last_words: &str) -> HookAnswer {
         self.say(last_words);

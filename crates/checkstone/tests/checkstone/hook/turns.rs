@@ -65,6 +65,18 @@ fn l1_turns_without_a_verdict_are_judged_with_the_next_one() {
     }
 }
 
+/// L1: a call that the person interrupted belongs to its own turn, and the next one does not wait for it.
+#[test]
+fn l1_an_interrupted_call_is_no_reason_to_wait_in_the_next_turn() {
+    let world = World::new(PYTHON);
+    let mut session = Session::new(&world, "claude");
+    session.prompt("Fix add");
+    session.edit("calc.py", FIXED);
+    session.interrupt("pytest");
+    session.prompt("Go on");
+    assert_eq!(session.stop("Done.").holds(), RUN_TESTS);
+}
+
 #[test]
 fn evidence_after_the_last_change_is_all_clear_and_told_to_the_person_only() {
     for agent in AGENTS {
