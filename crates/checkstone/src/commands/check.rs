@@ -29,8 +29,8 @@ use crate::verdict_text::verdict_text;
 ///
 /// Judges as at the first stop of the turn, by the transcript of the session that was last seen in this repository unless
 /// another one is named, and by what was proven before. What changed is told from the state at the prompt. In a repository
-/// without any session nothing proves that an action was done, so every action that the changed files need is named. How long the turn took is not looked at: asking is reason enough. The policy's own checks run
-/// where they are trusted.
+/// without any session nothing proves that an action was done, so every action that the changed files need is named. How long
+/// the turn took is not looked at: asking is reason enough. The policy's own checks run where they are trusted.
 ///
 /// Exit code: 0 pass or notify, 1 hold, 2 error.
 #[derive(Debug, clap::Args)]

@@ -43,7 +43,7 @@ fn words(standings: &[Standing]) -> Vec<String> {
 fn content_that_comes_back_has_the_standing_it_had() {
     let state = State::new();
     let mut journal = state.open();
-    let folder = Path::new("/work/.git");
+    let folder = Path::new("/home/dev/app/.git");
     let (repository, other) = journal
         .write(|write| {
             let (repository, turn) = (write.see_repository(folder)?, turn(write, "s")?);
@@ -94,7 +94,8 @@ fn the_ledger_is_bounded() {
     let mut journal = state.open();
     let repository = journal
         .write(|write| {
-            let (repository, turn) = (write.see_repository(Path::new("/work/.git"))?, turn(write, "s")?);
+            let (repository, turn) =
+                (write.see_repository(Path::new("/home/dev/app/.git"))?, turn(write, "s")?);
             write.leave_unproven(repository, &version("old.py", "1"), TESTS, (turn, minute(-1_000_000)))?;
             for number in 0..4 {
                 let path = format!("unproven-{number}.py");
