@@ -80,6 +80,8 @@ impl ReplayedSession {
     pub fn judge(&mut self, policy: &Policy, turn: WalkedTurn) -> ReplayedTurn {
         if let Some(reason) = unjudgeable(&turn.reading) {
             self.history.held_before.clear();
+            // What verified the turns before may be in what is missing.
+            self.unjudged.clear();
             return ReplayedTurn::not_judged(&turn, reason);
         }
         let mut replayed = ReplayedTurn::not_judged(&turn, NotJudged::NotUnderstood);
