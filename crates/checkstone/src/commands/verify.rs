@@ -69,7 +69,14 @@ pub(crate) fn run(arguments: &VerifyArguments, printer: &Printer) -> Result<Exit
         None => VerifiedPart::Worktree,
     };
     let place = VerifiedPlace { repository: &repository, policy: &policy, git: &git };
-    let verified = place.verify(journal.as_mut(), &part)?;
+    let verified =
+        place.verify(journal.as_mut(), &part).map_err(|error| match (&arguments.revision, error) {
+            (Some(name), VerificationError::Git(error @ changes::Error::Failed { .. })) => {
+                CommandError::usage(format!("cannot look at `{}`: {error}", visible(name)))
+                    .hint("name a commit such as `HEAD~1`, or a range such as `main..HEAD`")
+            }
+            (_, error) => error.into(),
+        })?;
     let output = VerifyOutput::of(&verified);
     printer.answer(arguments.json, &output, || output.text())?;
     Ok(ExitCode::from(u8::from(!output.proven)))

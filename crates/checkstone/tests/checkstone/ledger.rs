@@ -71,6 +71,11 @@ fn l2_what_was_ignored_is_unproven_for_everybody_who_is_asked() {
     let lines: Vec<&str> = verified.stdout.lines().take(3).collect();
     assert_eq!(lines, ["unproven  1 file of 1", "", "python-tests: Run `pytest`"]);
     assert_eq!(answer(&world, &["verify", "HEAD~1.."]).code, Some(1));
+    assert_eq!(
+        answer(&world, &["verify", "nope"]).to_string(),
+        "exit code: 2\n--- stdout\n--- stderr\nerror: cannot look at `nope`: `git rev-parse` failed: fatal: Needed a single \
+         revision\nhint: name a commit such as `HEAD~1`, or a range such as `main..HEAD`\n"
+    );
 }
 
 /// `check` in another terminal does not hold after a turn whose tests passed.
