@@ -1,7 +1,7 @@
 //! What the agent did, as the rules ask for it: which commands ran, which files were edited and read, in
 //! which order. The order counts inside one command line too: `sed -i … && pytest`.
 
-use std::cell::OnceCell;
+use std::cell::{LazyCell, OnceCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use contents::{Nature, TextHash};
@@ -20,22 +20,38 @@ pub(crate) const SLACK_NS: i128 = 1_000_000_000;
 
 /// A file at a moment.
 #[derive(Debug)]
-struct Touch {
+struct Touch<'a> {
     path: String,
     at: Moment,
-    /// Whether a run could say something about what was done; comments, layout and version numbers need no proof, and neither
-    /// does what was taken back.
-    needs_proof: bool,
+    need: ProofNeed<'a>,
     /// The file was removed.
     is_gone: bool,
+}
+
+/// Whether a run could say something about what was done; comments, layout and version numbers need no proof, and neither
+/// does what was taken back.
+#[derive(Debug)]
+enum ProofNeed<'a> {
+    Known(bool),
+    /// By what these did to the text, which costs something to find out.
+    OfEdits(Vec<&'a FileEdit>),
+}
+
+impl Touch<'_> {
+    fn needs_proof(&self) -> bool {
+        match &self.need {
+            ProofNeed::Known(needs_proof) => *needs_proof,
+            ProofNeed::OfEdits(edits) => edits.iter().any(|edit| edit.nature.get() == Nature::Code),
+        }
+    }
 }
 
 #[derive(Debug)]
 pub(crate) struct Work<'a> {
     calls: &'a [RecordedCall],
     /// Edits and writes that took place, by path.
-    edits: Vec<Touch>,
-    reads: Vec<Touch>,
+    edits: Vec<Touch<'a>>,
+    reads: Vec<Touch<'a>>,
     paths: Paths<'a>,
     inputs: &'a Inputs,
     /// Made when a rule asks for them.
@@ -56,7 +72,10 @@ impl<'a> Paths<'a> {
 
     /// The path from the root of the file system.
     pub(crate) fn absolute(&self, path: &str) -> String {
-        one_spelling(&format!("/{}", self.cwd), path)
+        match path.starts_with('/') {
+            true => one_spelling("", path),
+            false => one_spelling(&format!("/{}", self.cwd), path),
+        }
     }
 
     pub(crate) fn one(&self, path: &str) -> String {
@@ -120,22 +139,16 @@ impl<'a> Work<'a> {
         work
     }
 
-    fn take(&mut self, number: usize, recorded: &RecordedCall) {
+    fn take(&mut self, number: usize, recorded: &'a RecordedCall) {
         let call = &recorded.call;
         let whole = Moment { call: number, command: 0 };
-        let natures_of = |path: &String| {
-            let path = path.clone();
-            call.edits.iter().filter(move |edit| edit.path == path).map(|edit| edit.nature)
-        };
-        let touches = |paths: &[String]| -> Vec<Touch> {
+        let touches = |paths: &[String]| -> Vec<Touch<'a>> {
             let touch = |path: &String| {
-                let mut natures = natures_of(path).peekable();
-                let needs_proof = natures.peek().is_none() || natures.any(|nature| nature == Nature::Code);
+                let edits: Vec<&FileEdit> = call.edits.iter().filter(|edit| edit.path == *path).collect();
                 // A patch shows the texts of all files but those that it removes.
-                let is_gone = !call.edits.is_empty()
-                    && natures_of(path).next().is_none()
-                    && !call.created.contains(path);
-                Touch { path: self.paths.one(path), at: whole, needs_proof, is_gone }
+                let is_gone = !call.edits.is_empty() && edits.is_empty() && !call.created.contains(path);
+                let need = if edits.is_empty() { ProofNeed::Known(true) } else { ProofNeed::OfEdits(edits) };
+                Touch { path: self.paths.one(path), at: whole, need, is_gone }
             };
             paths.iter().map(touch).collect()
         };
@@ -165,13 +178,15 @@ impl<'a> Work<'a> {
             // What a formatter rewrites is the code that was tested, so that tests before it stay fresh; holding for
             // `cargo test && cargo fmt` would teach people to switch the gate off.
             let edited = if command.deed() == Deed::Formats { &[][..] } else { &command.edits.paths };
-            let needs_proof = !only_counts_up(command);
+            let needs_proof = LazyCell::new(|| !only_counts_up(command));
             for path in edited {
                 let is_gone = command.edits.gone.contains(path);
-                self.edits.push(Touch { path: self.paths.one(path), at, needs_proof, is_gone });
+                let need = ProofNeed::Known(*needs_proof);
+                self.edits.push(Touch { path: self.paths.one(path), at, need, is_gone });
             }
             for path in &command.reads {
-                self.reads.push(Touch { path: self.paths.one(path), at, needs_proof: false, is_gone: false });
+                let need = ProofNeed::Known(false);
+                self.reads.push(Touch { path: self.paths.one(path), at, need, is_gone: false });
             }
         }
     }
@@ -196,7 +211,7 @@ impl<'a> Work<'a> {
         }
         for place in files.values().flat_map(|history| &history.taken_back) {
             if let Some(touch) = self.edits.get_mut(*place) {
-                touch.needs_proof = false;
+                touch.need = ProofNeed::Known(false);
             }
         }
     }
@@ -247,8 +262,10 @@ impl<'a> Work<'a> {
     /// Files that were edited, and of which nothing is left to prove.
     pub(crate) fn files_without_need(&self) -> BTreeSet<&str> {
         let mut files: BTreeSet<&str> = self.edits.iter().map(|touch| touch.path.as_str()).collect();
-        for touch in self.edits.iter().filter(|touch| touch.needs_proof) {
-            files.remove(touch.path.as_str());
+        for touch in self.edits.iter().rev() {
+            if files.contains(touch.path.as_str()) && touch.needs_proof() {
+                files.remove(touch.path.as_str());
+            }
         }
         files.extend(self.inputs.without_need.iter().map(String::as_str));
         files
@@ -256,8 +273,9 @@ impl<'a> Work<'a> {
 
     /// When one of the files was last edited so that a run could say something about it.
     pub(crate) fn last_edit_that_needs_proof(&self, files: &BTreeSet<String>) -> Option<Moment> {
-        let edits = self.edits.iter().filter(|touch| touch.needs_proof && files.contains(&touch.path));
-        edits.map(|touch| touch.at).max()
+        // They stand in the order of their moments.
+        let mut edits = self.edits.iter().rev().filter(|touch| files.contains(&touch.path));
+        edits.find(|touch| touch.needs_proof()).map(|touch| touch.at)
     }
 
     /// Whether the same command line goes on to change files that it does not name (L6): a fixer, a patch.

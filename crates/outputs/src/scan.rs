@@ -3,9 +3,8 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::packed::{Config, Searcher};
-use aho_corasick::{AhoCorasick, Input, Span};
 use memchr::{memchr_iter, memchr2, memrchr2};
+use text::WordFinder;
 
 use crate::book::Book;
 use crate::plain_line::{without_colours, without_prefix};
@@ -24,41 +23,17 @@ const START_WORDS: &str = "not found|No such|denied|recognized|unknown |nvalid o
 /// Every other line that is looked at.
 const ERROR_WORDS: &str = "rror|ERR|fatal: |e: file|: *** |stopped|ELIFE|Traceback|panic|xception|Interrupt|Node.js v|.go:|.py:|offense";
 
-static SUMMARY_FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| finders(SUMMARY_WORDS));
-static START_FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| finders(START_WORDS));
-static ERROR_FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| finders(ERROR_WORDS));
+static SUMMARY_FINDERS: LazyLock<Vec<WordFinder>> = LazyLock::new(|| finders(SUMMARY_WORDS));
+static START_FINDERS: LazyLock<Vec<WordFinder>> = LazyLock::new(|| finders(START_WORDS));
+static ERROR_FINDERS: LazyLock<Vec<WordFinder>> = LazyLock::new(|| finders(ERROR_WORDS));
 
 /// So many words at once are found many bytes at a time; with more of them it has to look twice too often.
 const WORDS_AT_ONCE: usize = 16;
 
-fn finders(words: &str) -> Vec<Finder> {
+fn finders(words: &str) -> Vec<WordFinder> {
     let mut words: Vec<&str> = words.split('|').collect();
     words.sort_unstable();
-    words.chunks(WORDS_AT_ONCE).filter_map(Finder::new).collect()
-}
-
-/// Finds any of a few words.
-enum Finder {
-    ManyBytesAtOnce(Searcher),
-    /// For processors that cannot do that.
-    ByteByByte(AhoCorasick),
-}
-
-impl Finder {
-    fn new(words: &[&str]) -> Option<Self> {
-        let packed = Config::new().builder().extend(words).build().map(Self::ManyBytesAtOnce);
-        packed.or_else(|| AhoCorasick::new(words).ok().map(Self::ByteByByte))
-    }
-
-    /// Where the first one begins.
-    fn find(&self, bytes: &[u8], from: usize) -> Option<usize> {
-        let span = Span { start: from, end: bytes.len() };
-        let found = match self {
-            Self::ManyBytesAtOnce(searcher) => searcher.find_in(bytes, span),
-            Self::ByteByByte(automaton) => automaton.find(Input::new(bytes).span(span)),
-        };
-        found.map(|found| found.start())
-    }
+    words.chunks(WORDS_AT_ONCE).map(WordFinder::new).collect()
 }
 
 /// Of a longer line the rest is not looked at.
@@ -178,14 +153,14 @@ impl Scan {
 struct NextWord<'text> {
     bytes: &'text [u8],
     /// Each with its next place, or the end of the text.
-    finders: Vec<(&'static Finder, usize)>,
+    finders: Vec<(&'static WordFinder, usize)>,
     /// The first of those places.
     at: usize,
 }
 
 impl<'text> NextWord<'text> {
-    fn new(finders: &'static [Finder], bytes: &'text [u8]) -> Self {
-        let place = |finder: &'static Finder| (finder, finder.find(bytes, 0).unwrap_or(bytes.len()));
+    fn new(finders: &'static [WordFinder], bytes: &'text [u8]) -> Self {
+        let place = |finder: &'static WordFinder| (finder, finder.find(bytes, 0).unwrap_or(bytes.len()));
         let mut next = Self { bytes, finders: finders.iter().map(place).collect(), at: 0 };
         next.skip_to(0);
         next

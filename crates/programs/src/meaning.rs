@@ -1,5 +1,7 @@
 //! What a command does: the questions that the table of programs answers about one command of a command line.
 
+use std::sync::OnceLock;
+
 use crate::shell::{SimpleCommand, Word, subcommand};
 use crate::table::{self, Deed, Fact, Grammar, Program, Reads};
 use crate::test_file::is_test_file;
@@ -11,6 +13,22 @@ const TELLS_OF_ITSELF: &str = "--help --version -V";
 /// What is given first to an interpreter whose code stands on the command line or comes from its input.
 const INLINE: &str = "- -c -e -p --eval --print eval";
 
+/// What the table says of a command, looked up when it is first asked for: rules ask over and over. It says nothing that
+/// the command does not, so that any two are alike.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KnownMeaning {
+    row: OnceLock<Option<&'static Program>>,
+    deed: OnceLock<Deed>,
+}
+
+impl PartialEq for KnownMeaning {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for KnownMeaning {}
+
 /// The tasks that a command names, and what it gives to them.
 pub(crate) struct TaskCall<'a> {
     pub(crate) names: Vec<&'a str>,
@@ -19,15 +37,18 @@ pub(crate) struct TaskCall<'a> {
 
 impl SimpleCommand {
     pub(crate) fn row(&self) -> Option<&'static Program> {
-        table::find(&self.program)
+        *self.meaning.row.get_or_init(|| table::find(&self.program))
     }
 
     /// What the command does, as far as its words tell.
     pub fn deed(&self) -> Deed {
-        self.row().map_or(Deed::Other, |row| match self.deed_by(row) {
-            Deed::Runs | Deed::Other if self.runs_test_file(row) => Deed::Tests,
-            deed => deed,
-        })
+        let find = || {
+            self.row().map_or(Deed::Other, |row| match self.deed_by(row) {
+                Deed::Runs | Deed::Other if self.runs_test_file(row) => Deed::Tests,
+                deed => deed,
+            })
+        };
+        *self.meaning.deed.get_or_init(find)
     }
 
     /// What the first word says that a program does of which nothing is known: `tool check`, `tool test`.

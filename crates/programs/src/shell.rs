@@ -17,6 +17,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::meaning::KnownMeaning;
+
 pub use files::{Touched, one_spelling};
 pub use pattern::{Pattern, PatternError};
 pub use word::Word;
@@ -71,6 +73,8 @@ pub struct SimpleCommand {
     /// Files that it reads, as far as the command line tells.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<String>,
+    #[serde(skip)]
+    pub(crate) meaning: KnownMeaning,
 }
 
 /// Where a command runs, relative to where the whole began.

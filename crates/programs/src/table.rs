@@ -410,6 +410,12 @@ pub(crate) fn base_name(program: &str) -> &str {
 
 /// `*` stands for any text.
 pub(crate) fn matches_glob(glob: &str, word: &str) -> bool {
+    // Most are told apart by how they begin and end.
+    let may_be = |one: Option<&u8>, other: Option<&u8>| one == Some(&b'*') || one == other;
+    let (signs, letters) = (glob.as_bytes(), word.as_bytes());
+    if !may_be(signs.first(), letters.first()) || !may_be(signs.last(), letters.last()) {
+        return false;
+    }
     if !glob.as_bytes().contains(&b'*') {
         return glob == word;
     }

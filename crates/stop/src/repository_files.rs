@@ -216,7 +216,7 @@ impl<'a> RepositoryFiles<'a> {
         }
         entries.sort_by(|one, other| one.0.cmp(&other.0));
         for (name, kind) in entries {
-            let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
+            let path = if folder.is_empty() { name.clone() } else { [folder, "/", &name].concat() };
             if kind.is_dir() && !self.is_left_out(&path) {
                 // Xcode's projects are folders.
                 if name.ends_with(".xcodeproj") || name.ends_with(".xcworkspace") {

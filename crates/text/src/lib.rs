@@ -12,6 +12,7 @@ mod shortening;
 mod size;
 mod table;
 mod width;
+mod word_finder;
 
 pub use counted::{counted, listed};
 pub use duration::{duration_in_words, parse_duration, short_duration};
@@ -24,3 +25,4 @@ pub use shortening::{first_characters, head, shortened, shortened_inside, shorte
 pub use size::size_in_words;
 pub use table::{Cell, Column, Table};
 pub use width::{fit, wrap, wrap_behind};
+pub use word_finder::WordFinder;

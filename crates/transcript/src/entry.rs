@@ -1,8 +1,7 @@
 //! The common shape that every format is turned into: one record is one line of a transcript, and holds
 //! what that line says that a reader of turns needs. Nothing here knows a client.
 
-use outputs::Shown;
-
+use crate::command_output::CommandOutput;
 use crate::file_edit::FileEdit;
 use crate::model::{Call, Kind, Outcome};
 
@@ -151,8 +150,8 @@ pub(crate) struct CallResult {
     pub(crate) user_stopped: bool,
     pub(crate) at: Option<String>,
     pub(crate) snippet: Option<String>,
-    /// What the output shows, where it can be a command's.
-    pub(crate) shown: Option<Shown>,
+    /// The output, where it can be a command's.
+    pub(crate) output: CommandOutput,
     /// The text does not say how it went: for a shell command that is unknown, for other tools no error.
     pub(crate) unmarked: bool,
     /// It has ended, but with which status is not told.
@@ -179,8 +178,8 @@ pub(crate) struct TaskReport {
     pub(crate) outcome: Outcome,
     pub(crate) exit_code: Option<i32>,
     pub(crate) is_running: bool,
-    /// What the task has printed shows this.
-    pub(crate) shown: Option<Shown>,
+    /// What the task has printed.
+    pub(crate) output: CommandOutput,
 }
 
 /// The paths of a call, the first of them for readers that want one.

@@ -4,6 +4,7 @@
 use contents::{Nature, TextHash};
 use serde::{Deserialize, Serialize};
 
+use crate::edit_nature::{EditNature, EditedFile};
 use crate::json_text::decode;
 
 /// What a call did to the text of one file.
@@ -11,7 +12,8 @@ use crate::json_text::decode;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileEdit {
     pub path: String,
-    pub nature: Nature,
+    #[cfg_attr(feature = "schema", schemars(with = "Nature"))]
+    pub nature: EditNature,
     /// The text before; null where there was none, or where it is not known. A later edit whose `after` is this one's
     /// `before` has taken it back, provided that both are of the whole file or both are of a part.
     pub before: Option<TextHash>,
@@ -29,26 +31,26 @@ const LARGEST: usize = 1024 * 1024;
 impl FileEdit {
     /// A part of the file was replaced; nothing is known of the rest.
     pub(crate) fn of_part(path: &str, old: &str, new: &str) -> Self {
-        let nature = contents::nature_of_part(path, &decode(old), &decode(new));
+        let nature = EditNature::of_part(path, old, new, None);
         Self::hashed(path, nature, inner(old), inner(new), false)
     }
 
     /// A part of the file was replaced whose text was `original`.
     pub(crate) fn in_file(path: &str, original: &str, old: &str, new: &str, everywhere: bool) -> Self {
-        let original = inner(original);
-        let after = if original.len() <= LARGEST {
-            replaced(original, inner(old), inner(new), everywhere)
-        } else {
-            None
+        let [original, old_part, new_part] = [original, old, new].map(inner);
+        let replaced = match original.len() <= LARGEST {
+            true => replaced(original, old_part, new_part, everywhere),
+            false => None,
         };
-        let Some(after) = after else { return Self::of_part(path, old, new) };
-        // Whether it stands inside of a string or a comment is seen in the whole text only.
-        let nature = match contents::nature_of_part(path, &decode(old), &decode(new)) {
-            nature @ Nature::Nothing => nature,
-            nature @ Nature::Code if !reads_as_prose(old, new) => nature,
-            _ => contents::nature(path, Some(&decode(original)), Some(&decode(&after))),
+        let Some(Replaced { after, places }) = replaced else { return Self::of_part(path, old, new) };
+        let (ending, hashes) = (ending(path, &after), [original, &after].map(TextHash::of).map(Some));
+        let nature = match places.as_slice() {
+            [at] => EditNature::of_part(path, old_part, new_part, Some(EditedFile { after, at: *at })),
+            _ => EditNature::of_part(path, old_part, new_part, None)
+                .unless_decided(|| contents::nature(path, Some(&decode(original)), Some(&decode(&after)))),
         };
-        Self { ending: ending(path, &after), ..Self::hashed(path, nature, original, &after, true) }
+        let [before, after] = hashes;
+        Self { path: path.to_owned(), nature, before, after, whole: true, ending }
     }
 
     /// The whole file was written; `original` is what it held before, where that is known.
@@ -61,16 +63,16 @@ impl FileEdit {
         let after = Some(TextHash::of(inner(content)));
         let before = original.map(|original| TextHash::of(inner(original)));
         let ending = ending(path, inner(content));
-        Self { path: path.to_owned(), nature, before, after, whole: true, ending }
+        Self { path: path.to_owned(), nature: nature.into(), before, after, whole: true, ending }
     }
 
     /// The file was made.
     pub(crate) fn made(path: &str, content: &str) -> Self {
         let nature = contents::nature(path, None, Some(&decode(content)));
-        Self { nature, ..Self::written(path, None, content) }
+        Self { nature: nature.into(), ..Self::written(path, None, content) }
     }
 
-    fn hashed(path: &str, nature: Nature, before: &str, after: &str, whole: bool) -> Self {
+    fn hashed(path: &str, nature: EditNature, before: &str, after: &str, whole: bool) -> Self {
         let (before, after) = (Some(TextHash::of(before)), Some(TextHash::of(after)));
         Self { path: path.to_owned(), nature, before, after, whole, ending: None }
     }
@@ -105,7 +107,7 @@ impl FileEdit {
         // A patch that shows no line leaves open what it did.
         let is_empty = all_before.is_empty() && all_after.is_empty();
         let nature = if is_empty { Nature::Code } else { nature };
-        Self::hashed(path, nature, &all_before, &all_after, false)
+        Self::hashed(path, nature.into(), &all_before, &all_after, false)
     }
 }
 
@@ -120,11 +122,18 @@ fn inner(literal: &str) -> &str {
     text.strip_suffix('"').unwrap_or(text)
 }
 
+/// A text with one part replaced, and where the new part begins in it.
+struct Replaced {
+    after: String,
+    places: Vec<usize>,
+}
+
 /// The inside of a literal with one part replaced; `None` where the part is not in it.
-fn replaced(text: &str, old: &str, new: &str, everywhere: bool) -> Option<String> {
+fn replaced(text: &str, old: &str, new: &str, everywhere: bool) -> Option<Replaced> {
     if old.is_empty() {
-        return text.is_empty().then(|| new.to_owned());
+        return text.is_empty().then(|| Replaced { after: new.to_owned(), places: vec![0] });
     }
+    let mut places = Vec::new();
     let mut after = String::with_capacity(text.len() + new.len());
     let mut copied = 0;
     for at in memchr::memmem::find_iter(text.as_bytes(), old.as_bytes()) {
@@ -138,6 +147,7 @@ fn replaced(text: &str, old: &str, new: &str, everywhere: bool) -> Option<String
             return None;
         }
         after.push_str(before);
+        places.push(after.len());
         after.push_str(new);
         copied = at + old.len();
         if !everywhere {
@@ -148,12 +158,7 @@ fn replaced(text: &str, old: &str, new: &str, everywhere: bool) -> Option<String
         return None;
     }
     after.push_str(text.get(copied..)?);
-    Some(after)
-}
-
-/// Without the signs that almost any code has: it may stand inside of a docstring or a comment.
-fn reads_as_prose(old: &str, new: &str) -> bool {
-    !old.contains(['=', ';', '{', '}']) && !new.contains(['=', ';', '{', '}'])
+    Some(Replaced { after, places })
 }
 
 #[cfg(test)]
@@ -182,12 +187,12 @@ mod tests {
     fn w5_words_inside_of_a_docstring_are_seen_in_the_whole_file() {
         let original = literal("def f():\n    \"\"\"One.\n\n    Old words\n    \"\"\"\n    return 1\n");
         let (old, new) = (literal("    Old words"), literal("    New words"));
-        assert_eq!(FileEdit::of_part("a.py", &old, &new).nature, Nature::Code);
-        assert_eq!(FileEdit::in_file("a.py", &original, &old, &new, false).nature, Nature::Comments);
+        assert_eq!(FileEdit::of_part("a.py", &old, &new).nature.get(), Nature::Code);
+        assert_eq!(FileEdit::in_file("a.py", &original, &old, &new, false).nature.get(), Nature::Comments);
         let text = literal("TEXT = '''\n# Old words\n'''\n");
         let (old, new) = (literal("# Old words"), literal("# New words"));
-        assert_eq!(FileEdit::of_part("a.py", &old, &new).nature, Nature::Comments);
-        assert_eq!(FileEdit::in_file("a.py", &text, &old, &new, false).nature, Nature::Code);
+        assert_eq!(FileEdit::of_part("a.py", &old, &new).nature.get(), Nature::Comments);
+        assert_eq!(FileEdit::in_file("a.py", &text, &old, &new, false).nature.get(), Nature::Code);
     }
 
     #[test]
@@ -200,7 +205,8 @@ mod tests {
             ("abc", "x", "y", true, None),
             ("", "", "new", false, Some("new")),
         ] {
-            assert_eq!(replaced(text, old, new, everywhere).as_deref(), expected, "{text} {old}");
+            let after = replaced(text, old, new, everywhere).map(|replaced| replaced.after);
+            assert_eq!(after.as_deref(), expected, "{text} {old}");
         }
     }
 
@@ -208,7 +214,7 @@ mod tests {
     fn the_hunks_of_a_patch_are_compared_one_by_one() {
         let patch = "@@\n fn f() {}\n-// old\n+// new\n@@\n a\n- b\n+  b";
         let edit = FileEdit::patched("a.rs", patch.lines());
-        assert_eq!(edit.nature, Nature::Comments);
+        assert_eq!(edit.nature.get(), Nature::Comments);
         let back = patch.replace("\n-", "\n~").replace("\n+", "\n-").replace("\n~", "\n+");
         let mut lines: Vec<&str> = back.lines().collect();
         lines.swap(2, 3);

@@ -17,6 +17,7 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use text::WordFinder;
 
 use self::content::Present;
 use crate::entry::Record;
@@ -85,16 +86,18 @@ pub(crate) fn possible_writers(line: &str) -> Vec<Agent> {
 
 /// Whether a line before the turn can say something about it: files that the agent knows, sub-agents that it launched.
 pub(crate) fn tells_of_session(agent: Agent, line: &[u8]) -> bool {
-    let signs: &[&str] = match agent {
-        Agent::Claude => &[
+    static CLAUDE: LazyLock<WordFinder> = LazyLock::new(|| {
+        WordFinder::new(&[
             r#""file_path":"#,
             r#""notebook_path":"#,
             r#""isAsync":true"#,
             "<task-notification>",
             r#""task_id":"#,
-        ],
-        Agent::Gemini => &[r#""toolCalls":"#],
-        Agent::Codex => &[
+        ])
+    });
+    static GEMINI: LazyLock<WordFinder> = LazyLock::new(|| WordFinder::new(&[r#""toolCalls":"#]));
+    static CODEX: LazyLock<WordFinder> = LazyLock::new(|| {
+        WordFinder::new(&[
             "*** ",
             r#""changes":"#,
             r#""type":"read""#,
@@ -103,9 +106,14 @@ pub(crate) fn tells_of_session(agent: Agent, line: &[u8]) -> bool {
             r#""agent_message","id":"#,
             "<subagent_notification>",
             "close_agent",
-        ],
+        ])
+    });
+    let signs = match agent {
+        Agent::Claude => &CLAUDE,
+        Agent::Gemini => &GEMINI,
+        Agent::Codex => &CODEX,
     };
-    signs.iter().any(|sign| memchr::memmem::find(line, sign.as_bytes()).is_some())
+    signs.find(line, 0).is_some()
 }
 
 /// The value of the first `"type"` in the first bytes of a line. Formats that write their type before the

@@ -11,12 +11,15 @@
 //!
 #![doc = include_str!("../README.md")]
 
+mod command_output;
 mod detect;
+mod edit_nature;
 mod entry;
 mod file_edit;
 mod format;
 mod forward;
 mod json_text;
+mod kept_texts;
 mod model;
 mod reader;
 mod render;
@@ -32,6 +35,8 @@ mod walked_subagents;
 mod window;
 mod windows_path;
 
+pub use command_output::CommandOutput;
+pub use edit_nature::EditNature;
 pub use entry::OWN_PREFIX;
 pub use file_edit::FileEdit;
 pub use model::{Agent, Call, Coverage, Extent, Kind, Message, Outcome, Reading, Turn, Usage};

@@ -1,9 +1,9 @@
 //! The plain data that reading a transcript yields: who, which turn, which calls, and how much of it was
 //! understood. These types are also the JSON that `checkstone timeline --json` prints.
 
-use outputs::Shown;
 use serde::{Deserialize, Serialize};
 
+use crate::command_output::CommandOutput;
 use crate::file_edit::FileEdit;
 use crate::session_state::SessionState;
 
@@ -158,8 +158,9 @@ pub struct Call {
     /// Head and tail of the result, at most 500 characters.
     pub snippet: Option<String>,
     /// What the whole output of a shell command shows; null where it shows nothing that says how it went.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shown: Option<Shown>,
+    #[serde(default, rename = "shown", skip_serializing_if = "CommandOutput::shows_nothing")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<outputs::Shown>"))]
+    pub output: CommandOutput,
     /// The line of the call in its file, counted from 1; null in files too large to count.
     pub line: Option<u64>,
     /// Where the line begins in its file, in bytes.

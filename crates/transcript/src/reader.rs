@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::detect::{self, Format};
 use crate::entry::{Entry, Prompt, Record};
 use crate::format::{self, gemini_document};
+use crate::kept_texts::KeptTexts;
 use crate::model::{Agent, Coverage, Extent, Reading, Turn};
 use crate::session_state::SessionWatch;
 use crate::source::Source;
@@ -163,6 +164,7 @@ struct TurnRecords {
     counts: Counts,
     /// The finder needs no earlier record.
     found: bool,
+    texts: KeptTexts,
     /// The counts as they stood with each record in `placed`.
     counts_at: Vec<Counts>,
 }
@@ -182,7 +184,8 @@ impl Counts {
 
 impl TurnRecords {
     /// Takes one more record; `false` when no earlier one is needed.
-    fn take(&mut self, record: Record, offset: u64) -> bool {
+    fn take(&mut self, mut record: Record, offset: u64) -> bool {
+        self.texts.add(&mut record);
         let place = self.placed.len();
         let search = self.finder.see(&record, place);
         self.found = search != Search::GoesOn;
@@ -277,8 +280,10 @@ const SESSION_BYTES: u64 = 256 * 1024;
 /// What the lines before `turn` say about the session.
 fn session_before(mut lines: ReverseLines<'_>, turn: u64, agent: Agent) -> SessionWatch {
     let mut records = Vec::new();
+    let floor = turn.saturating_sub(SESSION_BYTES);
+    lines.need_none_before(floor);
     while let Ok(Some(line)) = lines.next_line() {
-        if line.offset.saturating_add(SESSION_BYTES) < turn {
+        if line.offset < floor {
             break;
         }
         if format::tells_of_session(agent, line.bytes) {

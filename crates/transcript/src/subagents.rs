@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use crate::entry::{Entry, Record};
 use crate::format;
+use crate::kept_texts::KeptTexts;
 use crate::model::{Agent, Call, Turn};
 use crate::reader::{Options, number_lines};
 use crate::source::Source;
@@ -155,10 +156,12 @@ fn calls_since(
     let mut lines = ReverseLines::new(source, options.first_window, *budget);
     let mut records = Vec::new();
     let mut seen = Vec::new();
+    let mut texts = KeptTexts::default();
     while let Ok(Some(line)) = lines.next_line() {
         let offset = line.offset;
         seen.push(offset);
-        let record = format::record(agent, line.bytes);
+        let mut record = format::record(agent, line.bytes);
+        texts.add(&mut record);
         if made_at(&record).and_then(instant).is_some_and(|at| at < began) {
             break;
         }

@@ -3,8 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use outputs::Shown;
-
+use crate::command_output::CommandOutput;
 use crate::entry::{CallMade, CallResult, ContextUse, Entry, Record, SCRIPT, SNIPPET, TaskReport, set_paths};
 use crate::json_text;
 use crate::model::{Call, Kind, Message, Outcome};
@@ -159,11 +158,11 @@ impl Timeline {
                 self.settle(place, result);
             }
         }
-        if let Some(TaskReport { id, outcome, exit_code, shown, .. }) = task
+        if let Some(TaskReport { id, outcome, exit_code, output, .. }) = task
             && let Some(&place) = self.tasks.get(&id)
         {
             self.task_ended(place, outcome, exit_code, None);
-            self.task_showed(place, shown);
+            self.task_printed(place, output);
         }
     }
 
@@ -176,7 +175,8 @@ impl Timeline {
             return;
         };
         script.kind = Kind::Other;
-        (script.command, script.cwd, script.shown, script.is_status_hidden) = (None, None, None, false);
+        (script.command, script.cwd, script.is_status_hidden) = (None, None, false);
+        script.output = CommandOutput::default();
         // How its command ended is not how it ended itself.
         if script.exit_code.take().is_some() {
             script.outcome = Outcome::Ok;
@@ -188,7 +188,7 @@ impl Timeline {
     fn polled(&mut self, place: usize, task: String, mut result: CallResult) {
         // A script has no exit code; a look that failed for its own reasons has none either.
         if let Some(&started) = self.tasks.get(&task) {
-            self.task_showed(started, result.shown.take());
+            self.task_printed(started, std::mem::take(&mut result.output));
         }
         let ended = result.exit_code.is_some() || (task.starts_with(SCRIPT) && result.outcome == Outcome::Ok);
         if let Some(&started) = self.tasks.get(&task)
@@ -233,11 +233,9 @@ impl Timeline {
     }
 
     /// What a task printed later belongs to the command that started it (W9, W13).
-    fn task_showed(&mut self, place: usize, shown: Option<Shown>) {
-        let (Some(call), Some(shown)) = (self.calls.get_mut(place), shown) else { return };
-        match &mut call.shown {
-            Some(before) => before.append(shown),
-            None => call.shown = Some(shown),
+    fn task_printed(&mut self, place: usize, output: CommandOutput) {
+        if let Some(call) = self.calls.get_mut(place) {
+            call.output.append(output);
         }
     }
 
@@ -262,8 +260,11 @@ impl Timeline {
             call.user_stopped |= result.user_stopped;
             call.ended_at = result.at.or(call.ended_at.take());
         }
-        if call.kind == Kind::Shell && result.shown.is_some() && (result.recorded || call.shown.is_none()) {
-            call.shown = result.shown;
+        // What shows nothing does not take the place of what shows something.
+        if call.kind == Kind::Shell
+            && (call.output.shows_nothing() || (result.recorded && !result.output.shows_nothing()))
+        {
+            call.output = result.output;
         }
         if result.snippet.is_some() && (result.recorded || call.snippet.is_none()) {
             call.snippet = result.snippet;

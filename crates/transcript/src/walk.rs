@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use crate::detect::{self, Format};
 use crate::entry::{Entry, Record, Standing};
 use crate::forward::ForwardLines;
+use crate::kept_texts::KeptTexts;
 use crate::model::{Agent, Reading};
 use crate::reader::{self, Counts, FoundTurn, Options, is_blank, record_of, records_of_document};
 use crate::session_state::SessionWatch;
@@ -76,6 +77,7 @@ pub struct Walk<'a> {
     looks: u64,
     ended: Ended,
     subagents: WalkedSubagents,
+    texts: KeptTexts,
     /// What the turns so far say about those that follow.
     session: SessionWatch,
     ready: VecDeque<WalkedTurn>,
@@ -154,6 +156,7 @@ impl<'a> Walk<'a> {
             looks: 0,
             ended: Ended::No,
             subagents: WalkedSubagents::new(path, agent),
+            texts: KeptTexts::default(),
             session: SessionWatch::default(),
             ready: VecDeque::new(),
         })
@@ -204,7 +207,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn take(&mut self, record: Record, offset: u64, line: Option<u64>) {
+    fn take(&mut self, mut record: Record, offset: u64, line: Option<u64>) {
         let before = self.counts;
         self.counts.add(&record);
         if record.entries.is_empty() {
@@ -220,6 +223,7 @@ impl<'a> Walk<'a> {
         if self.is_rewound && standing.is_none() {
             return;
         }
+        self.texts.add(&mut record);
         let place = self.kept.len();
         self.kept.push(Kept { placed: Placed { record, offset, line }, before });
         match standing {
@@ -311,6 +315,7 @@ impl<'a> Walk<'a> {
     fn let_go(&mut self, place: usize) {
         let later = self.kept.split_off(place.min(self.kept.len()));
         let mut turns = std::mem::replace(&mut self.kept, later);
+        self.texts = KeptTexts::default();
         let here = self.kept.first();
         let mut end = here.map_or(self.length, |next| next.placed.offset);
         let mut after = here.map_or(self.counts, |next| next.before);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use crate::forward::ForwardLines;
+use crate::kept_texts::KeptTexts;
 use crate::model::{Agent, Call, Turn};
 use crate::reader::{Options, is_blank, record_of};
 use crate::source::Source;
@@ -140,7 +141,9 @@ impl SubagentFile {
         }
         let mut records = Vec::new();
         let mut since = 0;
-        while let Some(placed) = self.next(agent) {
+        let mut texts = KeptTexts::default();
+        while let Some(mut placed) = self.next(agent) {
+            texts.add(&mut placed.record);
             let at = made_at(&placed.record).and_then(instant);
             if until.is_some_and(|until| at.is_some_and(|at| at >= until)) {
                 self.ahead = Some(placed);

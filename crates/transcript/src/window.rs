@@ -105,6 +105,12 @@ impl<'a> ReverseLines<'a> {
         }
     }
 
+    /// From here on no line is needed that begins before this offset, and nothing more is read than that takes.
+    pub(crate) fn need_none_before(&mut self, offset: u64) {
+        // The newline before the line tells that it begins there.
+        self.floor = self.floor.max(offset.saturating_sub(1)).min(self.start);
+    }
+
     /// Whether everything from the first byte of the source on has been handed out.
     pub(crate) fn reached_start(&self) -> bool {
         self.start == 0 && self.walk == WalkState::Over

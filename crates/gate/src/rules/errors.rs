@@ -178,9 +178,9 @@ fn failure<'a>(
 ) -> Option<Failure<'a>> {
     let call = &recorded.call;
     let at = Moment { call: number, command: 0 };
-    let harmless =
-        harmless::is_refused(call) || harmless::answers(recorded) || harmless::ran_out_of_time(recorded);
-    let is_failed = is_failed(recorded) && !harmless;
+    let is_harmless =
+        || harmless::is_refused(call) || harmless::answers(recorded) || harmless::ran_out_of_time(recorded);
+    let is_failed = is_failed(recorded) && !is_harmless();
     if policy.gate.resolved_by == ResolvedBy::Attempt {
         let suspects = repeated::suspects(recorded);
         return is_failed.then_some(Failure { recorded, at, suspects, runs: Vec::new(), by_output: false });

@@ -1,6 +1,7 @@
 //! Edit hygiene (R6): files edited without having been read this turn, and changes that span many parts.
 
-use std::collections::BTreeSet;
+use std::cell::LazyCell;
+use std::collections::{BTreeSet, HashSet};
 
 use transcript::{Extent, Kind, Outcome};
 
@@ -25,6 +26,9 @@ pub(crate) fn edits(policy: &Policy, inputs: &Inputs, work: &Work<'_>) -> Vec<Ex
         return Vec::new();
     }
     let mut expectations: Vec<Expectation<Edited>> = Vec::new();
+    let spelled = |known: &String| work.paths().one(known);
+    let known_files: LazyCell<HashSet<String>, _> =
+        LazyCell::new(|| inputs.session.known_files.iter().map(spelled).collect());
     for (number, recorded) in work.calls() {
         let call = &recorded.call;
         // A sub-agent reads in its own conversation.
@@ -37,8 +41,7 @@ pub(crate) fn edits(policy: &Policy, inputs: &Inputs, work: &Work<'_>) -> Vec<Ex
             if expectations.iter().any(|expectation| expectation.subject.path == path) {
                 continue;
             }
-            let was_known = || inputs.session.known_files.iter().any(|known| work.paths().one(known) == path);
-            if !policy.gate.turn_only && was_known() {
+            if !policy.gate.turn_only && known_files.contains(&path) {
                 continue;
             }
             let seen = match work.first_known(&path).filter(|known| *known < at) {

@@ -19,7 +19,7 @@ pub(crate) struct Printed {
 
 impl Printed {
     pub(crate) fn of(recorded: &RecordedCall) -> Self {
-        match &recorded.call.shown {
+        match recorded.call.output.shown() {
             Some(shown) => Self::in_output(shown),
             None => {
                 let mut scan = outputs::Scan::new();

@@ -2,6 +2,7 @@
 //! runner. What a run showed decides: its status where that is known, else its output. A known verifier whose status a
 //! pipe or a list hides is green unless its output shows red; if the output was thrown away, nothing is shown.
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
 use outputs::Summary;
@@ -233,7 +234,9 @@ fn of_call<'a>(
     if recorded.call.kind != Kind::Shell || commands.is_empty() {
         return Vec::new();
     }
-    let shown = Printed::of(recorded);
+    let shown = LazyCell::new(|| Printed::of(recorded));
+    let last_executing = LazyCell::new(|| commands.iter().rposition(executes));
+    let could_be_printed = LazyCell::new(|| commands.iter().any(could_print_a_summary));
     let mut runs: Vec<VerifyingRun<'a>> = Vec::new();
     for (place, command) in commands.iter().enumerate() {
         let at = Moment { call: number, command: place };
@@ -257,14 +260,16 @@ fn of_call<'a>(
                 others = run.covers;
             }
         }
-        tell_parts_apart(runs.get_mut(first..).unwrap_or_default(), &shown);
+        let parts = runs.get_mut(first..).unwrap_or_default();
+        if parts.iter().any(|part| part.showed == Showed::Red) {
+            tell_parts_apart(parts, &shown);
+        }
         // The summary of a runner in the output of anything that executes makes it a run of that runner.
         let is_tested = runs.iter().any(|run| run.strength == Strength::Tested);
         if !is_tested
-            && executes(command)
             && !recorded.call.user_stopped
-            && !commands.iter().skip(place + 1).any(executes)
-            && !commands.iter().any(could_print_a_summary)
+            && *last_executing == Some(place)
+            && !*could_be_printed
             && let Some(summary) = shown.tests()
         {
             let showed = if matches!(summary, Summary::Passed { .. }) { Showed::Green } else { Showed::Red };

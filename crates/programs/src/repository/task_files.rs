@@ -4,7 +4,11 @@
 mod recipe;
 mod yaml;
 
+use std::cell::LazyCell;
+use std::sync::LazyLock;
+
 use serde_json::Value as Json;
+use text::WordFinder;
 use toml::Value as Toml;
 
 use super::{OnceIntents, Task, TaskRunner};
@@ -76,13 +80,29 @@ const FORMATS: &[(&str, TaskRunner, TaskReader)] = &[
     (".gitlab-ci.yml", TaskRunner::Workflow, gitlab_jobs),
 ];
 
+/// The name of the file of each format, if it has no `*` in it, and the folders in which the others lie; made once, because
+/// every file of a checkout is asked for.
+static NEAR: LazyLock<(Vec<Option<&str>>, WordFinder)> = LazyLock::new(|| {
+    let folder = |format: &'static str| format.split_once('*').map(|(folder, _)| folder);
+    let name = |format: &'static str| match folder(format) {
+        Some(_) => None,
+        None => format.rsplit('/').next(),
+    };
+    let folders: Vec<&str> = FORMATS.iter().filter_map(|format| folder(format.0)).collect();
+    (FORMATS.iter().map(|format| name(format.0)).collect(), WordFinder::new(&folders))
+});
+
 /// The format of a file, and the folder that its tasks belong to.
 fn format_of(path: &str) -> Option<(&str, &'static (&'static str, TaskRunner, TaskReader))> {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let is_near = |format: &&(&str, TaskRunner, TaskReader)| {
-        format.0.rsplit('/').next().is_some_and(|last| matches_glob(last, name))
+    let (names, folders) = &*NEAR;
+    let is_in_folder = LazyCell::new(|| folders.find(path.as_bytes(), 0).is_some());
+    let is_near = |named: &Option<&str>| match named {
+        Some(named) => *named == name,
+        None => *is_in_folder,
     };
-    FORMATS.iter().filter(is_near).find_map(|format| {
+    let near = names.iter().zip(FORMATS).filter(|(named, _)| is_near(named));
+    near.map(|(_, format)| format).find_map(|format| {
         let starts = std::iter::once(0).chain(path.match_indices('/').map(|(at, _)| at + 1));
         // `*` at the end stands for files in folders below too.
         let fits = |at: &usize| path.get(*at..).is_some_and(|end| matches_glob(format.0, end));

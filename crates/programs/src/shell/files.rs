@@ -78,18 +78,42 @@ pub(crate) fn resolve(path: &str, directory: &Directory) -> Option<String> {
 pub fn one_spelling(base: &str, path: &str) -> String {
     let base = if path.starts_with('/') { "" } else { base };
     let absolute = path.starts_with('/') || base.starts_with('/');
-    let mut parts: Vec<&str> = Vec::new();
+    // Almost all paths are spelled so already.
+    if base.is_empty() && is_plain(path.strip_prefix('/').unwrap_or(path)) {
+        return path.to_owned();
+    }
+    let mut spelled = String::with_capacity(base.len() + path.len() + 2);
     for part in base.split('/').chain(path.split('/')) {
         match part {
             "" | "." => {}
-            ".." if parts.last().is_some_and(|last| *last != "..") => {
-                parts.pop();
+            ".." if !spelled.is_empty() && spelled.rsplit('/').next() != Some("..") => {
+                spelled.truncate(spelled.rfind('/').unwrap_or(0));
             }
             ".." if absolute => {}
-            _ => parts.push(part),
+            _ => {
+                if absolute || !spelled.is_empty() {
+                    spelled.push('/');
+                }
+                spelled.push_str(part);
+            }
         }
     }
-    format!("{}{}", if absolute { "/" } else { "" }, parts.join("/"))
+    if absolute && spelled.is_empty() {
+        spelled.push('/');
+    }
+    spelled
+}
+
+/// Whether no part of it is empty or begins with a dot.
+fn is_plain(path: &str) -> bool {
+    let mut before = b'/';
+    for byte in path.bytes() {
+        if before == b'/' && matches!(byte, b'/' | b'.') {
+            return false;
+        }
+        before = byte;
+    }
+    before != b'/'
 }
 
 /// A command line that is asked for the files in it.

@@ -3,6 +3,7 @@
 
 use super::word::Word;
 use super::{Attribution, Directory, Mask, Output, SimpleCommand, Touched};
+use crate::meaning::KnownMeaning;
 use crate::table::{self, Deed, Fact, Grammar, Launch, Launches, Program, base_name};
 
 /// What is left of a command without its wrappers.
@@ -193,6 +194,7 @@ fn starts_runner(words: &[Word]) -> bool {
         output: Output::Shown,
         edits: Touched::default(),
         reads: Vec::new(),
+        meaning: KnownMeaning::default(),
     };
     let deed = command.deed_by(row);
     let has_own_word = || row.has_subcommands() && deed != row.deed;

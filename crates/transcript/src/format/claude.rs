@@ -9,6 +9,7 @@ use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::content::{self, Content, Present};
+use crate::command_output::CommandOutput;
 use crate::entry::{
     COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, OWN_PREFIX, PROMPT, Prompt, Record, Said, Standing,
     TaskReport, set_paths,
@@ -465,7 +466,7 @@ fn task_notification(text: &str, line: &ClaudeLine<'_>) -> Option<impl Iterator<
             outcome,
             exit_code,
             is_running: status == "running",
-            shown: None,
+            output: CommandOutput::default(),
         }),
         ..CallResult::default()
     };
@@ -515,14 +516,15 @@ fn tool_result(line: &ClaudeLine<'_>, block: &Block<'_>) -> CallResult {
         _ => None,
     };
     let mut task = facts.task_report();
-    let mut shown = if may_be_output(facts, literal) {
-        content::shown(facts.outputs().unwrap_or(literals))
-    } else {
-        None
+    let mut output = match may_be_output(facts, literal) {
+        true => CommandOutput::of_literals(facts.outputs().unwrap_or(literals)),
+        false => CommandOutput::default(),
     };
     // What an older version prints of a task is what the task has printed.
-    if let Some(task) = &mut task {
-        task.shown = task.shown.take().or_else(|| shown.take());
+    if let Some(task) = &mut task
+        && task.output.shows_nothing()
+    {
+        task.output = std::mem::take(&mut output);
     }
     CallResult {
         id: block.tool_use_id.as_ref().map(Text::owned).unwrap_or_default(),
@@ -533,7 +535,7 @@ fn tool_result(line: &ClaudeLine<'_>, block: &Block<'_>) -> CallResult {
         snippet,
         recorded: true,
         is_status_hidden: outcome == Outcome::Ok && facts.is_foreign,
-        shown,
+        output,
         running_as,
         task,
         kind: facts.made_file.then_some(Kind::Write),
@@ -571,8 +573,8 @@ impl<'a> ToolUseResult<'a> {
         };
         let (outcome, _) = task_outcome(&status);
         let is_running = matches!(status.as_str(), "running" | "pending");
-        let shown = content::shown(content::literal(output));
-        Some(TaskReport { id, outcome, exit_code, is_running, shown })
+        let output = CommandOutput::of_literals(content::literal(output));
+        Some(TaskReport { id, outcome, exit_code, is_running, output })
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::codex_calls::{call, command_line};
 use super::codex_output::{exited, output};
 use super::content::{self, Content, Present};
+use crate::command_output::CommandOutput;
 use crate::entry::{
     COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, OWN_PREFIX, PROMPT, Prompt, Record, Said, Standing,
 };
@@ -427,7 +428,7 @@ fn event_record(event: &Event<'_>, at: Option<String>) -> Record {
             result.recorded = true;
             result.snippet =
                 content::snippet(event.aggregated_output.map(content::literals).into_iter().flatten());
-            result.shown = content::shown(content::literal(event.aggregated_output));
+            result.output = CommandOutput::of_literals(content::literal(event.aggregated_output));
             Record::of(result.into())
         }
         "item_completed" => match event.item.map(|item| serde_json::from_str::<Item<'_>>(item.get())) {
@@ -518,7 +519,7 @@ fn item_completed(item: &Item<'_>, began: Option<String>, at: Option<String>) ->
             result.recorded = true;
             result.snippet =
                 content::snippet(item.aggregated_output.map(content::literals).into_iter().flatten());
-            result.shown = content::shown(content::literal(item.aggregated_output));
+            result.output = CommandOutput::of_literals(content::literal(item.aggregated_output));
             Record::of(result.into())
         }
         "FileChange" => {

@@ -1,12 +1,12 @@
 //! How Codex says that a call ended: a header above the output, a JSON document, or a sentence.
 
-use outputs::Scan;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::codex_calls::script_task;
 use super::codex_script::Printed;
 use super::content;
+use crate::command_output::CommandOutput;
 use crate::entry::{CallResult, SNIPPET};
 use crate::json_text::{self, Snippet};
 use crate::model::Outcome;
@@ -65,7 +65,7 @@ pub(super) fn output(raw: Option<&RawValue>) -> CallResult {
         if let Ok(OutputDocument { output, metadata }) = serde_json::from_str(&document) {
             return CallResult {
                 snippet: content::snippet(output.map(content::literals).into_iter().flatten()),
-                shown: content::shown(content::literal(output)),
+                output: CommandOutput::of_literals(content::literal(output)),
                 ..exited(metadata.exit_code)
             };
         }
@@ -74,8 +74,11 @@ pub(super) fn output(raw: Option<&RawValue>) -> CallResult {
     // What the program printed is the output without the client's own lines above it.
     *first = below_header(literal);
     if !result.is_status_hidden {
-        let shown = if result.unmarked { None } else { content::shown(pieces.iter().copied()) };
-        return CallResult { snippet: content::snippet(pieces), shown, ..result };
+        let output = match result.unmarked {
+            true => CommandOutput::default(),
+            false => CommandOutput::of_literals(pieces.iter().copied()),
+        };
+        return CallResult { snippet: content::snippet(pieces), output, ..result };
     }
     // What a script printed of its commands says more than that the script itself has ended.
     let mut printed = Printed::default();
@@ -90,16 +93,10 @@ pub(super) fn output(raw: Option<&RawValue>) -> CallResult {
         }
     }
     let mut snippet = Snippet::new(SNIPPET);
-    let mut scan = Scan::new();
-    for output in &printed.outputs {
-        snippet.push(output);
-        scan.feed(output);
-        scan.feed("\n");
-    }
+    printed.outputs.iter().for_each(|output| snippet.push(output));
     let snippet = Some(snippet.finish()).filter(|text| !text.is_empty());
-    let shown = Some(scan.finish()).filter(|shown| !shown.is_empty());
     let status = if result.outcome == Outcome::Ok { printed.status() } else { result };
-    CallResult { snippet, shown, ..status }
+    CallResult { snippet, output: CommandOutput::of_texts(printed.outputs), ..status }
 }
 
 /// A longer account is not looked through for a status.

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use outputs::{Scan, Shown};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -80,15 +79,6 @@ pub(crate) fn snippet<'a>(literals: impl IntoIterator<Item = &'a str>) -> Option
     let mut snippet = Snippet::new(SNIPPET);
     literals.into_iter().for_each(|literal| snippet.push_literal(literal));
     Some(snippet.finish()).filter(|text| !text.is_empty())
-}
-
-/// What the output of a command shows.
-pub(crate) fn shown<'a>(literals: impl IntoIterator<Item = &'a str>) -> Option<Shown> {
-    let mut scan = Scan::new();
-    for literal in literals {
-        json_text::decode_in_pieces(literal, |piece| scan.feed(piece));
-    }
-    Some(scan.finish()).filter(|shown| !shown.is_empty())
 }
 
 /// Anything at all; only its presence counts.

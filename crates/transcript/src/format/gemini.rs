@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::content::{self, Content, Present};
+use crate::command_output::CommandOutput;
 use crate::entry::{
     COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, OWN_PREFIX, PROMPT, Prompt, Record, Said, Standing,
     set_paths,
@@ -316,10 +317,9 @@ fn result(call: &Call, tool_call: &ToolCall<'_>) -> CallResult {
     let mut result = CallResult {
         id: call.id.clone(),
         at: tool_call.timestamp.as_ref().map(Text::owned),
-        shown: if call.kind == Kind::Shell {
-            content::shown(content::literal(shown.or(output)))
-        } else {
-            None
+        output: match call.kind {
+            Kind::Shell => CommandOutput::of_literals(content::literal(shown.or(output))),
+            _ => CommandOutput::default(),
         },
         snippet: content::snippet(shown.or(output).or(error).map(content::literals).into_iter().flatten()),
         recorded: true,

@@ -13,7 +13,7 @@ fn walk(agent: Agent, records: &[Value]) -> Vec<WalkedTurn> {
 }
 
 fn summary(reading: &Reading, id: &str) -> Option<Summary> {
-    call(reading, id).shown.as_ref().and_then(|shown| shown.summary())
+    call(reading, id).output.shown().and_then(|shown| shown.summary())
 }
 
 /// A result with the tool's own account of it.
@@ -93,7 +93,7 @@ fn w5_w21_what_an_edit_did_is_known() {
         ],
     );
     let (there, back) = (&call(&claude, "a").edits[0], &call(&claude, "b").edits[0]);
-    assert_eq!((there.nature, there.whole, there.path.as_str()), (Nature::Comments, true, "/w/a.py"));
+    assert_eq!((there.nature.get(), there.whole, there.path.as_str()), (Nature::Comments, true, "/w/a.py"));
     assert_eq!((there.before, there.after), (back.after, back.before));
 
     let patch = |from: &str, to: &str| {
@@ -110,7 +110,7 @@ fn w5_w21_what_an_edit_did_is_known() {
         &[codex::prompt("go"), patched("a", "# why", "# because"), patched("b", "# because", "# why")],
     );
     let (there, back) = (&call(&codex, "a").edits[0], &call(&codex, "b").edits[0]);
-    assert_eq!((there.nature, there.before, there.after), (Nature::Comments, back.after, back.before));
+    assert_eq!((there.nature.get(), there.before, there.after), (Nature::Comments, back.after, back.before));
 
     let replace = json!([{
         "id": "a", "name": "replace", "status": "success",
@@ -119,7 +119,7 @@ fn w5_w21_what_an_edit_did_is_known() {
     }]);
     let gemini = read(Agent::Gemini, &[gemini::user("1", "go"), gemini::model("2", "", replace)]);
     let edit = &call(&gemini, "a").edits[0];
-    assert_eq!((edit.nature, edit.whole), (Nature::Comments, true));
+    assert_eq!((edit.nature.get(), edit.whole), (Nature::Comments, true));
 }
 
 /// W9: the result of tests in the background belongs to the command that started them, whoever tells it.
@@ -267,7 +267,7 @@ fn w13_code_mode_scripts_run_their_commands() {
     assert_eq!(told("e"), (Kind::Shell, Some("make"), Outcome::Unknown, None, true));
     let patched = call(&reading, "exec-1");
     assert_eq!((patched.kind, patched.paths.as_slice()), (Kind::Edit, ["/w/a.py".to_owned()].as_slice()));
-    assert_eq!(patched.edits[0].nature, Nature::Code);
+    assert_eq!(patched.edits[0].nature.get(), Nature::Code);
 }
 
 /// W16: what sub-agents did is told inside of `agent_progress` records too.

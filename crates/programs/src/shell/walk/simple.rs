@@ -7,6 +7,7 @@ use rable::{Node, NodeKind};
 
 use super::redirect::Redirections;
 use super::{DEEPEST_SCRIPT, MOST_COMMANDS, Tested, Walk, Walked, parse};
+use crate::meaning::KnownMeaning;
 use crate::shell::flow::Flow;
 use crate::shell::opaque::Stripped;
 use crate::shell::word::{self, Word};
@@ -270,6 +271,7 @@ impl Walk {
             output,
             edits: effect.edits,
             reads: effect.reads,
+            meaning: KnownMeaning::default(),
         };
         let (mut edits, mut reads) = files::touched(&command, body);
         edits.add(command.edits);
