@@ -33,10 +33,11 @@ const CODE: &[&str] = &[
 
 /// Whether a file holds tests: `tests/test_a.py`, `a.test.ts`, `a_test.go`, `ATest.php`, `a.bats`.
 pub fn is_test_file(path: &str) -> bool {
-    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    let folder = path.bytes().rposition(|byte| matches!(byte, b'/' | b'\\'));
+    let name = folder.and_then(|at| path.get(at + 1..)).unwrap_or(path);
     let Some((stem, extension)) = name.rsplit_once('.') else { return false };
     let is_named = |glob: &&str| matches_glob(glob, stem) && (extension != "py" || !glob.ends_with("spec"));
-    matches!(extension, "bats" | "t") || CODE.contains(&extension) && NAMES.iter().any(is_named)
+    matches!(extension, "bats" | "t") || NAMES.iter().any(is_named) && CODE.contains(&extension)
 }
 
 #[cfg(test)]

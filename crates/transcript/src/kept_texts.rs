@@ -46,3 +46,29 @@ impl KeptTexts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use outputs::Summary;
+
+    use super::*;
+    use crate::command_output::CommandOutput;
+    use crate::entry::CallResult;
+
+    #[test]
+    fn a_turn_that_prints_without_end_fills_no_memory() {
+        let text = format!("{}\n==== 5 passed in 0.03s ====\n", "x".repeat(60_000));
+        let mut texts = KeptTexts::default();
+        let mut kept = 0;
+        for _ in 0..100 {
+            let output = CommandOutput::of_texts(vec![text.clone()]);
+            let mut record = Record::of(CallResult { output, ..CallResult::default() }.into());
+            texts.add(&mut record);
+            let [Entry::Result(result)] = record.entries.as_slice() else { panic!("one result") };
+            kept += result.output.kept_bytes();
+            let summary = result.output.shown().and_then(outputs::Shown::summary);
+            assert_eq!(summary, Some(Summary::Passed { tests: Some(5) }));
+        }
+        assert_eq!(kept, MOST_KEPT / text.len() * text.len());
+    }
+}

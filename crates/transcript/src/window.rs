@@ -176,6 +176,27 @@ mod tests {
         assert!(!reached_start);
     }
 
+    /// Whatever has been read already, the lines from the offset on are handed out whole, and nothing before it is read.
+    #[test]
+    fn what_lies_before_an_offset_is_not_read() {
+        let source = Source::Bytes(b"one\ntwo\nthree\nfour\nfive\n");
+        for window in 1..30 {
+            for (offset, expected) in [(0, &[8, 4, 0][..]), (4, &[8, 4]), (5, &[8]), (8, &[8]), (9, &[])] {
+                let mut reader = ReverseLines::new(&source, window, u64::MAX);
+                while reader.next_line().unwrap().is_some_and(|line| line.offset > 14) {}
+                let read = reader.start;
+                reader.need_none_before(offset);
+                let mut seen = Vec::new();
+                while let Some(line) = reader.next_line().unwrap() {
+                    seen.push(line.offset);
+                }
+                seen.retain(|line| *line >= offset);
+                assert_eq!(seen, expected, "{offset} by {window}");
+                assert!(reader.start >= read.min(offset.saturating_sub(1)), "{offset} by {window}");
+            }
+        }
+    }
+
     #[test]
     fn a_line_beyond_all_measure_is_passed_over_and_told() {
         let mut text = b"before\n".to_vec();
