@@ -2,7 +2,8 @@
 //! of tests. Read with bounds on number, size and depth, never through a link, vendored folders left out; nothing is run.
 //!
 //! At a stop only the folders of the changed files and those above them are looked at, so that the cost does not grow with
-//! the repository. Nothing is cached: reading these few files again costs less than finding out whether they changed.
+//! the repository. Nothing is cached from one stop to the next: reading these few files again costs less than finding out
+//! whether they changed.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
@@ -10,6 +11,7 @@ use std::path::Path;
 use files::Folder;
 use programs::repository::{Repository, RepositoryFile};
 use programs::shell::{Directory, SimpleCommand, one_spelling};
+use rustix::fs::FileType;
 
 const MOST_ENTRIES: usize = 20_000;
 const MOST_ENTRIES_AT_STOP: usize = 2_000;
@@ -51,9 +53,22 @@ const OF_TASKS: &[&str] =
 /// Where tests are found first.
 const OF_TESTS: &[&str] = &["tests", "test", "spec", "__tests__", "Tests", "src", "lib", "internal", "pkg"];
 
+/// Folders that were listed before it was known which of them matter, by their paths from the root.
+#[derive(Debug, Default)]
+pub(crate) struct Listings(BTreeMap<String, Listing>);
+
+/// What a folder holds, as far as it says something: folders and files by their names.
+#[derive(Debug, Default)]
+struct Listing {
+    entries: Vec<(String, FileType)>,
+    /// How many there are in all.
+    count: usize,
+}
+
 /// What was found so far, and what may still be looked at.
 struct RepositoryFiles<'a> {
     root: &'a Path,
+    listings: Listings,
     files: Vec<RepositoryFile>,
     /// The folders that were looked at, with the folders in them.
     listed: BTreeMap<String, Vec<String>>,
@@ -155,10 +170,27 @@ pub fn ran<'a>(
     paths
 }
 
+/// Lists the folders in which tests are looked for whatever has changed, for a caller who is waiting for git.
+pub(crate) fn listed_ahead(root: &Path) -> Listings {
+    let mut found = RepositoryFiles::new(root, MOST_ENTRIES_AT_STOP);
+    found.find_tests();
+    found.listings
+}
+
 /// What matters for these files, given by their paths from the root: the folders above them, with the tasks there and the
 /// scripts that these name, and whether their packages have tests. A path that ends with `/` is a folder.
 pub fn around<'a>(root: &Path, paths: impl IntoIterator<Item = &'a str>) -> Vec<RepositoryFile> {
+    around_with(root, paths, Listings::default())
+}
+
+/// The same, with folders that were listed before.
+pub(crate) fn around_with<'a>(
+    root: &Path,
+    paths: impl IntoIterator<Item = &'a str>,
+    listings: Listings,
+) -> Vec<RepositoryFile> {
     let mut found = RepositoryFiles::new(root, MOST_ENTRIES_AT_STOP);
+    found.listings = listings;
     let mut folders = BTreeSet::from([String::new()]);
     found.scripts = Some(BTreeSet::new());
     for path in paths {
@@ -182,10 +214,15 @@ pub fn around<'a>(root: &Path, paths: impl IntoIterator<Item = &'a str>) -> Vec<
     found.files
 }
 
+fn path_in(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { [folder, "/", name].concat() }
+}
+
 impl<'a> RepositoryFiles<'a> {
     fn new(root: &'a Path, entries: usize) -> Self {
         let mut found = Self {
             root,
+            listings: Listings::default(),
             files: Vec::new(),
             listed: BTreeMap::new(),
             reads_texts: true,
@@ -207,16 +244,10 @@ impl<'a> RepositoryFiles<'a> {
             return below.clone();
         }
         let mut below = Vec::new();
-        let Some(opened) = self.open(folder) else { return below };
-        let mut entries = opened.entries_up_to(self.entries).unwrap_or_default();
-        self.entries -= entries.len();
-        // Nothing of a virtual environment, whatever it is called.
-        if entries.iter().any(|(name, _)| name == "pyvenv.cfg") {
-            entries.clear();
-        }
-        entries.sort_by(|one, other| one.0.cmp(&other.0));
-        for (name, kind) in entries {
-            let path = if folder.is_empty() { name.clone() } else { [folder, "/", &name].concat() };
+        let Some((listing, mut opened)) = self.listing(folder) else { return below };
+        self.entries -= listing.count;
+        for (name, kind) in &listing.entries {
+            let path = path_in(folder, name);
             if kind.is_dir() && !self.is_left_out(&path) {
                 // Xcode's projects are folders.
                 if name.ends_with(".xcodeproj") || name.ends_with(".xcworkspace") {
@@ -224,16 +255,40 @@ impl<'a> RepositoryFiles<'a> {
                 } else {
                     below.push(path);
                 }
-            } else if kind.is_file() && (self.keeps_every_name || Repository::reads_name(&path)) {
+            } else if kind.is_file() {
                 let is_other = self.scripts.as_ref().is_some_and(|scripts| !scripts.contains(&path));
                 let is_left = is_other && Repository::is_script(&path) && !Repository::defines_tasks(&path);
                 let is_text = self.reads_texts && Repository::reads_text(&path) && !is_left;
-                let text = if is_text { self.text_in(&opened, &name) } else { None };
+                if is_text && opened.is_none() {
+                    opened = self.open(folder);
+                }
+                let text = opened.as_ref().filter(|_| is_text).and_then(|opened| self.text_in(opened, name));
                 self.files.push(RepositoryFile { path, text });
             }
         }
+        self.listings.0.insert(folder.to_owned(), listing);
         self.listed.insert(folder.to_owned(), below.clone());
         below
+    }
+
+    /// What a folder holds, and the folder itself if it was opened for that.
+    fn listing(&mut self, folder: &str) -> Option<(Listing, Option<Folder>)> {
+        if let Some(known) = self.listings.0.remove(folder).filter(|known| known.count <= self.entries) {
+            return Some((known, None));
+        }
+        let opened = self.open(folder)?;
+        let mut entries = opened.entries_up_to(self.entries).unwrap_or_default();
+        let count = entries.len();
+        // Nothing of a virtual environment, whatever it is called.
+        if entries.iter().any(|(name, _)| name == "pyvenv.cfg") {
+            entries.clear();
+        }
+        let says_something = |name: &String, kind: &FileType| {
+            !kind.is_file() || self.keeps_every_name || Repository::reads_name(&path_in(folder, name))
+        };
+        entries.retain(|(name, kind)| says_something(name, kind));
+        entries.sort_by(|one, other| one.0.cmp(&other.0));
+        Some((Listing { entries, count }, Some(opened)))
     }
 
     /// A folder of the checkout, if no link leads to it.

@@ -20,7 +20,7 @@ use crate::last_words;
 use crate::plan_file;
 use crate::policy_files::PolicyTexts;
 use crate::record::PackedCalls;
-use crate::repository_files;
+use crate::repository_files::{self, Listings};
 use crate::seen_contents::SeenContents;
 use crate::trust;
 use crate::turn_start_snapshot;
@@ -122,6 +122,10 @@ impl StopCase {
             journal.prepare_to_record();
         }
         let calls = PackedCalls::of(&inputs);
+        let listings = match asks_for_own_words(policy) {
+            true => repository_files::listed_ahead(&self.root),
+            false => Listings::default(),
+        };
         event.stopwatch.lap("intents");
         let baseline = self.baseline(&known, journal.as_deref_mut(), &pending, event);
         let changed =
@@ -168,7 +172,7 @@ impl StopCase {
             inputs.ledger.told.clone_from(&known.told_unproven);
         }
         event.stopwatch.lap("ledger");
-        inputs.repository = own_words(&self.root, policy, &inputs);
+        inputs.repository = own_words(&self.root, policy, &inputs, listings);
         inputs.stop.waiting = waiting;
         inputs.stop.elapsed_ms = elapsed;
         inputs.stop.at_ns = i64::try_from(event.now.as_nanosecond()).ok();
@@ -241,12 +245,16 @@ impl StopCase {
 }
 
 /// The repository's own words about what changed and where commands ran, if a rule asks for them.
-pub(crate) fn own_words(root: &Path, policy: &Policy, inputs: &Inputs) -> Option<Repository> {
+pub(crate) fn own_words(
+    root: &Path,
+    policy: &Policy,
+    inputs: &Inputs,
+    listings: Listings,
+) -> Option<Repository> {
     let Changes::Known(set) = &inputs.changes else { return None };
-    let asks = policy.actions.iter().any(|action| action.proof == Proof::Verification);
     let unproven = inputs.ledger.unproven.iter().map(|file| file.path.clone());
     let changed: Vec<String> = set.files.iter().map(|file| file.path.to_string()).chain(unproven).collect();
-    if !asks || changed.is_empty() {
+    if !asks_for_own_words(policy) || changed.is_empty() {
         return None;
     }
     let commands = || {
@@ -254,7 +262,7 @@ pub(crate) fn own_words(root: &Path, policy: &Policy, inputs: &Inputs) -> Option
         intents.flat_map(Intents::commands)
     };
     let ran = repository_files::ran(root, &inputs.cwd, commands());
-    let mut files = repository_files::around(root, changed.iter().chain(&ran).map(String::as_str));
+    let mut files = repository_files::around_with(root, changed.iter().chain(&ran).map(String::as_str), listings);
     let name = root.to_string_lossy();
     let mut repository = Repository::of_files(name.as_ref(), &files);
     let says_nothing =
@@ -265,6 +273,11 @@ pub(crate) fn own_words(root: &Path, policy: &Policy, inputs: &Inputs) -> Option
     }
     repository.keep_used(commands(), &inputs.cwd);
     Some(repository)
+}
+
+/// Whether a rule asks for the repository's own words.
+fn asks_for_own_words(policy: &Policy) -> bool {
+    policy.actions.iter().any(|action| action.proof == Proof::Verification)
 }
 
 /// What the agent waits for, by its client's word and by the transcript.

@@ -14,6 +14,7 @@ use journal::{FileVersion, Journal, JournalError, NO_FILE, NewProof, Standing};
 use transcript::{Call, Kind, Options, Outcome};
 
 use crate::changed_texts::{LARGEST_TEXT, text};
+use crate::repository_files::Listings;
 use crate::seen_contents::{disk_of, may_need, version};
 use crate::stop_case::own_words;
 
@@ -229,7 +230,7 @@ impl VerifiedPlace<'_> {
         let cwd = inputs.cwd.clone();
         inputs.calls = calls.into_iter().map(|call| RecordedCall::new(call, &cwd)).collect();
         inputs.stop.elapsed_ms = u64::try_from(self.policy.gate.min_turn.as_millis()).ok();
-        inputs.repository = own_words(&self.repository.root, self.policy, &inputs);
+        inputs.repository = own_words(&self.repository.root, self.policy, &inputs, Listings::default());
         gate::judge(self.policy, &inputs)
     }
 
