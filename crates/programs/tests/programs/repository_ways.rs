@@ -1,6 +1,8 @@
 //! What packages can verify with, in the repository's own words. A package is written as `folder [languages]` with
 //! `deed: command @folder` for each of its ways; `!` if the instructions name it.
 
+use programs::repository::Repository;
+
 use crate::repository_runs::repository;
 
 /// Checks the packages of a repository with these files.
@@ -125,6 +127,68 @@ fn w20_what_the_instructions_name_comes_first() {
         &[("go.mod", "module x"), ("AGENTS.md", "Use `gofmt`. Run `make check`, then `mise run test`.")],
         &[". [Go]", "  Builds: go build ./...", "  Lints: go vet ./..."],
     );
+}
+
+/// Python and shell without a manifest: at the root by any file of theirs, in other packages by tests.
+#[test]
+fn code_without_a_manifest_adds_its_language() {
+    let web = ("web/package.json", r#"{"name": "web"}"#);
+    check(&[web, ("web/tool.py", "")], &[". []", "web [JavaScript]"]);
+    check(
+        &[web, ("web/tests/test_a.py", "")],
+        &[". []", "web [JavaScript, Python]", "  Tests: pytest"],
+    );
+    check(&[web, ("web/conftest.py", "")], &[". []", "web [JavaScript, Python]", "  Tests: pytest"]);
+    check(&[web, ("web/a.bats", "")], &[". []", "web [JavaScript, Shell]", "  Tests: bats ."]);
+    check(
+        &[web, ("web/.shellcheckrc", ""), ("web/bin/a.sh", "")],
+        &[". []", "web [JavaScript, Shell]", "  Lints: shellcheck *.sh"],
+    );
+    check(&[web, ("web/a.test.js", ""), ("a.sh", "")], &[". []", "web [JavaScript]"]);
+    check(&[("a/b.py", "")], &[". [Python]"]);
+}
+
+#[test]
+fn which_files_say_something_by_their_names_and_texts() {
+    for (path, expected) in [
+        ("web/package.json", "manifest tasks text name"),
+        ("Cargo.toml", "manifest text name"),
+        ("App.csproj", "manifest text name"),
+        ("requirements-dev.txt", "manifest text name"),
+        ("Makefile", "tasks text name"),
+        (".github/workflows/ci.yml", "tasks text name"),
+        ("sub/.github/workflows/ci.yaml", "tasks text name"),
+        ("mise-tasks/db/check", "tasks text name"),
+        ("workflows/ci.yml", ""),
+        ("docs/AGENTS.md", "text name"),
+        ("README.md", ""),
+        ("a.sh", "script text name"),
+        ("a.bash", "script text name"),
+        ("bin/check", "script text name"),
+        ("tools/deep/check", "script text name"),
+        ("bin/check.rb", ""),
+        ("src/check", ""),
+        ("pnpm-lock.yaml", "name"),
+        ("uv.lock", "name"),
+        ("vitest.config.ts", "name"),
+        (".rubocop.yml", "name"),
+        ("a.py", "name"),
+        ("a_test.go", "test name"),
+        ("tests/a.bats", "test name"),
+        ("src/a.rs", ""),
+        ("src/lib.ts", ""),
+    ] {
+        let facts = [
+            ("manifest", Repository::is_manifest(path)),
+            ("tasks", Repository::defines_tasks(path)),
+            ("script", Repository::is_script(path)),
+            ("test", Repository::is_test(path)),
+            ("text", Repository::reads_text(path)),
+            ("name", Repository::reads_name(path)),
+        ];
+        let found: Vec<&str> = facts.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
+        assert_eq!(found.join(" "), expected, "{path}");
+    }
 }
 
 #[test]

@@ -104,6 +104,18 @@ fn mentions_run_nothing() {
         ("cat > a.py <<EOF\nmake restart\npytest\nEOF\n", &["decides: cat hidden >a.py"]),
         ("cat <<-EOF\n\tpytest\n\tEOF\n", &["decides: cat"]),
         ("cat <<A <<B\npytest\nA\nmake test\nB\n", &["decides: cat"]),
+        ("cat << \t EOF\npytest\nEOF\nls", &["followed: cat", "decides: ls"]),
+        ("cat <<\"E F\"\npytest\nE F\nls", &["followed: cat", "decides: ls"]),
+        ("cat <<\\EOF\npytest\nEOF\nls", &["followed: cat", "decides: ls"]),
+        ("cat <<EOF; ls\npytest\nEOF", &["followed: cat", "decides: ls"]),
+        ("(cat <<EOF)\npytest\nEOF", &["decides: cat"]),
+        ("cat <<EOF|tail\npytest\nEOF", &["piped: cat filtered", "decides: tail"]),
+        ("cat <<<pytest && ls", &["decides: cat", "decides: ls"]),
+        ("echo $((1<<2))\nls", &["followed: echo ‹$((1<<2))›", "decides: ls"]),
+        ("((x=1<<2))\nls", &["decides: ls"]),
+        ("echo $(((1<<2)+(3<<4)))\nls", &["followed: echo ‹$(((1<<2)+(3<<4)))›", "decides: ls"]),
+        ("echo ${#x} # pytest\nls", &["followed: echo ‹${#x}›", "decides: ls"]),
+        ("echo a#b 'a longer text than sixteen' # 'pytest\nls", &["followed: echo a#b \"a longer text than sixteen\"", "decides: ls"]),
         (
             "cat <<EOF > f && make restart\nhello pytest\nEOF",
             &["decides: cat hidden >f", "decides: make restart"],
@@ -300,6 +312,9 @@ fn statuses_that_survive() {
         ),
         ("run() { cargo test \"$@\"; }; run --lib", &["decides: cargo test --lib"]),
         ("t() { pytest; echo; }; t", &["followed: pytest", "decides: echo"]),
+        // However often a function is called one after the other, it is not called deeper.
+        ("t() { pytest; }; t && t && t && t && t && t", &["decides: pytest"; 6]),
+        ("bash -c a && bash -c a && bash -c a && bash -c a && bash -c a", &["decides: a"; 5]),
         (
             "t() { pytest || return 1; echo; }; t",
             &["function: pytest", "function: return 1", "function: echo"],
