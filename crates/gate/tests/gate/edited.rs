@@ -38,7 +38,8 @@ fn the_endings_of_scripts_that_were_written() {
         };
         Call { edits: vec![edit], ..write(path) }
     };
-    let calls = vec![written("/repo/bin/run", Some("sh")), written("tool", Some("py")), written("a.py", None)];
+    let calls =
+        vec![written("/repo/bin/run", Some("sh")), written("tool", Some("py")), written("a.py", None)];
     let endings: Vec<(String, String)> = script_endings(&inputs(calls, &[])).into_iter().collect();
     assert_eq!(endings, [("bin/run".to_owned(), "sh".to_owned()), ("tool".to_owned(), "py".to_owned())]);
 }

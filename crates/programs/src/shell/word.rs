@@ -299,7 +299,10 @@ mod tests {
             (r"$'\a\b\e\E\f\v\r\?\q'", "\u{7}\u{8}\u{1b}\u{1b}\u{c}\u{b}\r?\\q"),
             (r"$'\x4a\x4\7\1012\U0001f389\u41'", "J\u{4}\u{7}A2🎉A"),
             (r#""a\`b\c""#, r"a`b\c"),
-            ("\"a longer text 'of' more than \\\"sixteen\\\"\"b", "a longer text 'of' more than \"sixteen\"b"),
+            (
+                "\"a longer text 'of' more than \\\"sixteen\\\"\"b",
+                "a longer text 'of' more than \"sixteen\"b",
+            ),
         ] {
             assert_eq!(unquote(raw), Word::Known(text.to_owned()), "{raw}");
         }

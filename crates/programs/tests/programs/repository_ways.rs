@@ -1,7 +1,7 @@
 //! What packages can verify with, in the repository's own words. A package is written as `folder [languages]` with
 //! `deed: command @folder` for each of its ways; `!` if the instructions name it.
 
-use programs::repository::Repository;
+use programs::repository::{Language, Repository, Way};
 
 use crate::repository_runs::repository;
 
@@ -134,10 +134,7 @@ fn w20_what_the_instructions_name_comes_first() {
 fn code_without_a_manifest_adds_its_language() {
     let web = ("web/package.json", r#"{"name": "web"}"#);
     check(&[web, ("web/tool.py", "")], &[". []", "web [JavaScript]"]);
-    check(
-        &[web, ("web/tests/test_a.py", "")],
-        &[". []", "web [JavaScript, Python]", "  Tests: pytest"],
-    );
+    check(&[web, ("web/tests/test_a.py", "")], &[". []", "web [JavaScript, Python]", "  Tests: pytest"]);
     check(&[web, ("web/conftest.py", "")], &[". []", "web [JavaScript, Python]", "  Tests: pytest"]);
     check(&[web, ("web/a.bats", "")], &[". []", "web [JavaScript, Shell]", "  Tests: bats ."]);
     check(
@@ -146,6 +143,71 @@ fn code_without_a_manifest_adds_its_language() {
     );
     check(&[web, ("web/a.test.js", ""), ("a.sh", "")], &[". []", "web [JavaScript]"]);
     check(&[("a/b.py", "")], &[". [Python]"]);
+}
+
+/// Lock files say with what dependencies are installed, and where.
+#[test]
+fn installations_are_said_by_lock_files() {
+    let web = ("web/package.json", r#"{"name": "web"}"#);
+    for (files, manifest, expected) in [
+        (&[web, ("web/pnpm-lock.yaml", "")][..], "web/package.json", Some("`pnpm install` in `web`")),
+        (&[web, ("yarn.lock", "")], "web/package.json", Some("`yarn install`")),
+        (
+            &[web, ("web/yarn.lock", ""), ("pnpm-lock.yaml", "")],
+            "web/package.json",
+            Some("`yarn install` in `web`"),
+        ),
+        (&[web], "web/package.json", None),
+        (&[web, ("other/bun.lock", "")], "web/package.json", None),
+        (&[("pyproject.toml", ""), ("uv.lock", "")], "pyproject.toml", Some("`uv sync`")),
+        (&[("pyproject.toml", ""), ("poetry.lock", "")], "pyproject.toml", Some("`poetry install`")),
+        (&[("Pipfile", "")], "Pipfile", Some("`pipenv install`")),
+        (&[("pyproject.toml", ""), ("pnpm-lock.yaml", "")], "pyproject.toml", None),
+        (&[web, ("web/pnpm-lock.yaml", "")], "web/a.py", None),
+        (&[("Cargo.toml", ""), ("pnpm-lock.yaml", "")], "Cargo.toml", None),
+    ] {
+        let repository = repository(files);
+        let package = repository.package_of(manifest).unwrap();
+        let step = package.installation(manifest).map(Way::step);
+        assert_eq!(step.as_deref(), expected, "{files:?}");
+    }
+}
+
+/// A way is about files of its languages, and of languages that nobody knows.
+#[test]
+fn which_files_a_way_is_for() {
+    let repository = repository(&[
+        ("package.json", r#"{"name": "x", "scripts": {"test": "jest"}}"#),
+        ("go.mod", "module x"),
+        ("Makefile", "check:\n\t./all\n"),
+    ]);
+    let package = &repository.packages[0];
+    let found: Vec<String> = package
+        .ways
+        .iter()
+        .map(|way| {
+            let files = ["a.ts", "a.go", "a.py", "a.odd", "odd"].into_iter().filter(|path| way.is_for(path));
+            let languages = [Language::JavaScript, Language::Go, Language::Python];
+            let verified = languages.into_iter().filter(|language| way.verifies(&[*language]));
+            format!("{}: {:?} {:?}", way.command, files.collect::<Vec<_>>(), verified.collect::<Vec<_>>())
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            r#"npm test: ["a.ts", "a.odd", "odd"] [JavaScript]"#,
+            r#"make check: ["a.ts", "a.go", "a.py", "a.odd", "odd"] [JavaScript, Go, Python]"#,
+            r#"go build ./...: ["a.go", "a.odd", "odd"] [Go]"#,
+            r#"go vet ./...: ["a.go", "a.odd", "odd"] [Go]"#,
+        ]
+    );
+    let strongest = |languages: &[Language]| package.strongest(languages).map(|way| way.command.as_str());
+    assert_eq!(strongest(&[Language::Go]), Some("make check"));
+    assert_eq!(strongest(&[Language::JavaScript]), Some("npm test"));
+    assert_eq!(strongest(&[Language::Go, Language::JavaScript]), Some("npm test"));
+    assert_eq!(strongest(&[]), Some("npm test"));
+    assert_eq!(package.languages_of("a.ts"), [Language::JavaScript]);
+    assert_eq!(package.languages_of("a.py"), []);
 }
 
 #[test]
