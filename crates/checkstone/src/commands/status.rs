@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use agents::registration::settings;
+use anstyle::Style;
 use autosave::AutonomousExecution;
 use changes::Repository;
 use gate::policy::Policy;
@@ -32,6 +33,7 @@ use crate::agent_session::AgentSession;
 use crate::asked_for::nothing_asked_for;
 use crate::environment;
 use crate::error::{CommandError, Warning};
+use crate::git_hook::{GitHookName, KnownGitHook};
 use crate::journal_access;
 use crate::known_registrations::{self, MissingRegistration};
 use crate::printer::{BAD, DOUBTFUL, GOOD, Printer, STRONG};
@@ -96,6 +98,7 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
         Ok(known_registrations::missing(&journal.read(|reader| reader.registrations())?))
     });
     let missing = or_nothing(registrations, &mut problem);
+    let git_hooks = repository.map(|repository| KnownGitHook::of_repository(repository, Some(&state)));
     let snapshot = repository.and_then(newest_snapshot);
     let project = root.unwrap_or(&folder);
     let checkpoints = checkpoint::list(project, None, None).unwrap_or_default().checkpoints;
@@ -108,6 +111,7 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
         switch: SwitchOutput { on: off.is_none(), reason: off },
         session,
         missing_registrations: missing.iter().map(MissingRegistrationOutput::of).collect(),
+        git_hooks: git_hooks.unwrap_or_default().iter().map(KnownGitHookOutput::of).collect(),
         reductions,
         journal_problem: problem,
         unproven: unproven.output(),
@@ -237,6 +241,8 @@ pub(crate) struct StatusOutput<'a> {
     session: Option<CallingSession>,
     /// Settings files from which our hooks vanished.
     missing_registrations: Vec<MissingRegistrationOutput>,
+    /// Hooks of git's in this repository that verify, or should.
+    git_hooks: Vec<KnownGitHookOutput>,
     /// What reduced checking in the last days, or tried to; newest first.
     reductions: Vec<ReductionOutput>,
     journal_problem: Option<String>,
@@ -297,6 +303,10 @@ impl StatusOutput<'_> {
             let client = settings::client(missing.agent);
             line("hooks", &format!("{BAD}{client}{BAD:#}: {}", missing.what));
         }
+        for KnownGitHookOutput { verifies, sentence, .. } in &self.git_hooks {
+            let style = if *verifies { Style::new() } else { BAD };
+            line("git hook", &format!("{style}{sentence}{style:#}"));
+        }
         for (name, value) in autosave.lines() {
             line(name, &value);
         }
@@ -350,6 +360,31 @@ impl MissingRegistrationOutput {
             file: missing.file.to_string_lossy().into_owned(),
             seen_at: missing.seen_at.to_string(),
             what: missing.what(),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "KnownGitHook"))]
+struct KnownGitHookOutput {
+    hook: GitHookName,
+    file: String,
+    /// Whether `checkstone verify` runs.
+    verifies: bool,
+    /// Why not.
+    problem: Option<String>,
+    #[serde(skip)]
+    sentence: String,
+}
+
+impl KnownGitHookOutput {
+    fn of(hook: &KnownGitHook) -> Self {
+        Self {
+            hook: hook.name,
+            file: hook.file.to_string_lossy().into_owned(),
+            verifies: hook.problem.is_none(),
+            problem: hook.problem.clone(),
+            sentence: hook.sentence(),
         }
     }
 }
