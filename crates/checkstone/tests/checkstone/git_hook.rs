@@ -104,7 +104,7 @@ fn what_is_unproven_is_not_pushed_until_it_is_proven() {
             "To push all the same: `git push --no-verify`",
         ]
     );
-    assert_eq!(said(&git(&world, &["push", "--quiet", "--dry-run", "origin", "main"])).0, false);
+    assert!(!said(&git(&world, &["push", "--quiet", "--dry-run", "origin", "main"])).0);
     assert_eq!(checkstone(&world, &["prove", "--", "pytest"]).code, Some(0));
     assert_eq!(said(&git(&world, &PUSH)), (true, vec![]));
     // A person's own commit, which nothing looked at, is not proven either; they may push it all the same.
