@@ -94,6 +94,8 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
         .or_else(|| problem.is_some().then(|| "the journal cannot be used".to_owned()));
     let reductions = journal.as_mut().map_or(Ok(Vec::new()), |journal| reductions(journal, &state, root));
     let reductions = or_nothing(reductions, &mut problem);
+    let shared = journal.as_mut().map_or(Ok(Vec::new()), |journal| shared_files(journal, root));
+    let shared = or_nothing(shared, &mut problem);
     let registrations = journal.as_mut().map_or(Ok(Vec::new()), |journal| {
         Ok(known_registrations::missing(&journal.read(|reader| reader.registrations())?))
     });
@@ -113,6 +115,7 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
         missing_registrations: missing.iter().map(MissingRegistrationOutput::of).collect(),
         git_hooks: git_hooks.unwrap_or_default().iter().map(KnownGitHookOutput::of).collect(),
         reductions,
+        shared_files: shared,
         journal_problem: problem,
         unproven: unproven.output(),
         verdicts,
@@ -245,6 +248,8 @@ pub(crate) struct StatusOutput<'a> {
     git_hooks: Vec<KnownGitHookOutput>,
     /// What reduced checking in the last days, or tried to; newest first.
     reductions: Vec<ReductionOutput>,
+    /// Files that two sessions changed at the same time in the last days, by the one that stopped later; newest first.
+    shared_files: Vec<SharedFilesOutput>,
     journal_problem: Option<String>,
     /// Files of the working tree whose present content is unproven, the newest first.
     unproven: Vec<UnprovenFileOutput>,
@@ -334,6 +339,12 @@ impl StatusOutput<'_> {
             let _ = writeln!(text, "\n{STRONG}What reduced checking{STRONG:#}");
             text.extend(self.reductions.iter().map(ReductionOutput::line));
         }
+        if !self.shared_files.is_empty() {
+            let _ = writeln!(text, "\n{STRONG}Sessions in the same files{STRONG:#}");
+            for SharedFilesOutput { at, agent, text: said, .. } in &self.shared_files {
+                let _ = writeln!(text, "  {at}  {}: {}", agent.as_deref().unwrap_or_default(), visible(said));
+            }
+        }
         if !self.verdicts.is_empty() {
             let _ = writeln!(text, "\n{STRONG}Last verdicts{STRONG:#} (`checkstone explain ID`)");
             text.push_str(&listed_lines(&self.verdicts, width));
@@ -412,6 +423,17 @@ impl ReductionOutput {
         };
         format!("  {}  {who}: {}\n", self.at, visible(&self.text))
     }
+}
+
+/// What the person of one session was told.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SharedFiles"))]
+struct SharedFilesOutput {
+    at: String,
+    agent: Option<String>,
+    /// The client's own id of the session.
+    session: Option<String>,
+    text: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -586,6 +608,18 @@ fn reductions(
         text: notice.text,
     });
     Ok(unheard.chain(noted).collect())
+}
+
+fn shared_files(journal: &mut Journal, root: Option<&Path>) -> Result<Vec<SharedFilesOutput>, CommandError> {
+    let since = Timestamp::now().checked_sub(REDUCTIONS_SHOWN).unwrap_or(Timestamp::MIN);
+    let noted = journal.read(|reader| reader.shared_files(root, since, REDUCTIONS))?;
+    let output = noted.into_iter().map(|notice| SharedFilesOutput {
+        at: format!("{:.0}", notice.at),
+        agent: notice.agent,
+        session: notice.client_id,
+        text: notice.text,
+    });
+    Ok(output.collect())
 }
 
 fn off(policy: &PolicyState, session: Option<&CallingSession>) -> Option<String> {
