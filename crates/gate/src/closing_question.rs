@@ -195,7 +195,7 @@ mod tests {
             "Is there anything you would like to change or add?",
             "Of option 1 and option 2 I built the second. Should I commit it?",
             "It is your call.\n\nOne.\n\nTwo.\n\nThree.",
-            "Should it hold or not?",
+            "Should I keep it or not?",
             "Which one is wrong? The parser. It is fixed now.",
             "One or two were wrong. Is it the parser?",
             "1. Small\n\nI recommend it. Fine?",
