@@ -381,7 +381,7 @@ impl FileHistory {
         self.is_made |= is_made && self.open.is_empty();
         let before = self.open.len();
         for edit in edits {
-            let FileEdit { before, after, whole: is_whole, .. } = edit.clone();
+            let FileEdit { before, after, whole: is_whole, .. } = *edit;
             let is_back =
                 |open: &OpenEdit| open.is_whole == is_whole && open.before.is_some() && open.before == after;
             // The whole content may be that of any time before; of a part only the last edit is known to be taken back.

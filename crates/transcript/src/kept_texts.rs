@@ -3,7 +3,7 @@
 use crate::entry::{Entry, Record};
 
 /// So much is kept of one turn.
-const MOST_KEPT: usize = 1024 * 1024;
+const MOST_KEPT: usize = 512 * 1024;
 
 #[derive(Debug, Default)]
 pub(crate) struct KeptTexts {

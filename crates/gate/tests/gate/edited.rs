@@ -31,7 +31,7 @@ fn the_endings_of_scripts_that_were_written() {
         let edit = FileEdit {
             path: path.to_owned(),
             ending: ending.map(str::to_owned),
-            nature: Nature::Code,
+            nature: Nature::Code.into(),
             before: None,
             after: None,
             whole: true,

@@ -69,7 +69,7 @@ fn a_comment_stands_as_the_code_below_it() {
     let comment = |path: &str| {
         let edits = vec![FileEdit {
             path: path.to_owned(),
-            nature: Nature::Comments,
+            nature: Nature::Comments.into(),
             before: None,
             after: None,
             whole: false,

@@ -45,7 +45,7 @@ fn edited(path: &str, nature: Nature, before: &str, after: &str) -> Call {
     let edit = FileEdit {
         ending: None,
         path: path.to_owned(),
-        nature,
+        nature: nature.into(),
         before: Some(TextHash::of(before)),
         after: Some(TextHash::of(after)),
         whole: false,

@@ -342,7 +342,7 @@ fn what_a_patch_removed_is_gone() {
         call.created = vec!["scripts/b.sh".to_owned()];
         call.edits = vec![FileEdit {
             path: "scripts/a.sh".to_owned(),
-            nature: Nature::Code,
+            nature: Nature::Code.into(),
             before: None,
             after: None,
             whole: false,
