@@ -8,7 +8,7 @@ use programs::repository::{Package, Repository, Way};
 use programs::shell::{Attribution, Intents, SimpleCommand, Word};
 use transcript::Outcome;
 
-use super::verification::{PackageCode, VerifyingRun};
+use super::verification::{self, PackageCode, VerifyingRun};
 use super::{Expectation, Seen, evidence};
 use crate::changed::{Changed, OTHER_CODE};
 use crate::policy::{Action, Class, Policy, Proof, RuleLevel};
@@ -331,14 +331,21 @@ impl Looking<'_, '_> {
     /// verified with.
     fn by_package(&self, demand: &mut Demand<'_>, repository: &Repository) -> Option<(Seen, Option<Moment>)> {
         let mut parts: BTreeMap<PackageCode<'_>, (&Package, BTreeSet<String>)> = BTreeMap::new();
-        for path in &demand.covers {
-            let Some(package) = repository.package_of(path) else { continue };
-            let code = PackageCode::of(package, path);
-            if package.strongest(&code.languages).is_some() {
-                parts.entry(code).or_insert((package, BTreeSet::new())).1.insert(path.clone());
+        let mut whole: Option<(Seen, Option<Moment>)> = None;
+        for path in demand.covers.clone() {
+            let Some(package) = repository.package_of(&path) else { continue };
+            let code = PackageCode::of(package, &path);
+            if package.strongest(&code.languages).is_none() {
+                continue;
+            }
+            if let Some((evidence, at)) = self.execution(demand.action, &path) {
+                let seen = Seen::Evidence(evidence);
+                demand.stand(BTreeSet::from([path]), &seen);
+                whole = Some((seen, Some(at)));
+            } else {
+                parts.entry(code).or_insert((package, BTreeSet::new())).1.insert(path);
             }
         }
-        let mut whole: Option<(Seen, Option<Moment>)> = None;
         for (code, (package, covers)) in parts {
             let (seen, moment) = self.look_for(demand.action, &covers, Some(&code));
             demand.stand(covers.clone(), &seen);
@@ -363,6 +370,23 @@ impl Looking<'_, '_> {
             });
         }
         whole
+    }
+
+    /// A script that was executed after it was changed has been tried, whatever the programs in it are about.
+    fn execution(&self, action: &Action, path: &str) -> Option<(Evidence, Moment)> {
+        let covers = BTreeSet::from([path.to_owned()]);
+        let is_fresh = |ran: &Ran<'_>| {
+            let staleness =
+                evidence::staleness(action, &covers, self.changed, ran, Some(Strength::Ran), self.work);
+            staleness.is_none()
+        };
+        let ran = self
+            .work
+            .commands()
+            .filter(|ran| self.work.is_executed_by(ran.command, path))
+            .filter(|ran| verification::went_well(ran) && is_fresh(ran))
+            .last()?;
+        Some((Evidence { command: shown(ran.call), line: ran.call.line }, ran.at))
     }
 
     /// What is told of a package that was verified by less than it has.

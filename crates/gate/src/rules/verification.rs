@@ -320,6 +320,13 @@ fn could_print_a_summary(command: &SimpleCommand) -> bool {
     }
 }
 
+/// Whether a program that ran did what it is for, as far as its status and its output tell.
+pub(super) fn went_well(ran: &Ran<'_>) -> bool {
+    let printed = Printed::of(ran.recorded);
+    let showed = showed(ran.recorded, ran.command, ran.command.attribution, Strength::Ran, false, &printed);
+    showed == Showed::Green
+}
+
 fn showed(
     recorded: &RecordedCall,
     command: &SimpleCommand,

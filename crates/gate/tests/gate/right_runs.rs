@@ -124,6 +124,48 @@ fn red_behind_a_task_is_as_strong_as_what_the_task_runs() {
     );
 }
 
+/// A script that was executed has been tried, whatever the programs in it are about; one that may have been left out has not.
+#[test]
+fn a_changed_script_is_verified_by_executing_it() {
+    let repository = repository(&[
+        ("go.mod", "module x"),
+        ("a_test.go", ""),
+        ("test/all.bats", ""),
+        ("Makefile", "release:\n\tbash scripts/release.sh\nmaybe:\n\ttrue && scripts/release.sh || true\n"),
+        ("scripts/release.sh", "#!/bin/bash\ngo build ./...\n"),
+        (
+            "mise-tasks/lint/licenses",
+            "#!/bin/bash\nif ! command -v lister; then\n  go install lister\nfi\nlister csv\n",
+        ),
+    ]);
+    let policy = r#"presets = ["shell", "go"]"#;
+    let script = |commands: &[&str]| {
+        let mut calls = vec![write("scripts/release.sh")];
+        calls.extend(commands.iter().map(|command| ran(command)));
+        calls
+    };
+    said(
+        policy,
+        &repository,
+        &["scripts/release.sh"],
+        vec![
+            (script(&[]), "hold shell-tests"),
+            (script(&["go build ./..."]), "hold shell-tests"),
+            (script(&["bash scripts/release.sh"]), "notify"),
+            (script(&["make release 2>&1 | tail -5"]), "notify"),
+            (script(&["make maybe"]), "hold shell-tests"),
+            (script(&["cat scripts/release.sh"]), "hold shell-tests"),
+            (vec![ran("make release"), write("scripts/release.sh")], "hold shell-tests"),
+            (
+                vec![write("scripts/release.sh"), failed("make release", 2, "boom")],
+                "hold shell-tests +unresolved-error",
+            ),
+        ],
+    );
+    let task = vec![write("mise-tasks/lint/licenses"), ran("mise run lint:licenses 2>&1")];
+    said(policy, &repository, &["mise-tasks/lint/licenses"], vec![(task, "notify")]);
+}
+
 /// A program of one language proves nothing about code of another in the same package.
 #[test]
 fn a_runner_proves_its_own_language() {
