@@ -123,7 +123,9 @@ fn without_the_change(calls: &[RecordedCall]) -> BTreeSet<Moment> {
     // Since another revision was checked out; it was an excursion if there was a way back.
     let mut excursion: Option<Vec<Moment>> = None;
     let mut has_edited = false;
-    for (call, recorded) in calls.iter().enumerate() {
+    // What the person stopped or refused put nothing away.
+    let made = calls.iter().enumerate().filter(|(_, recorded)| !recorded.call.user_stopped);
+    for (call, recorded) in made {
         if matches!(recorded.call.kind, Kind::Edit | Kind::Write) {
             // Whoever edits again works on the new state.
             (is_away, excursion, has_edited) = (false, None, true);

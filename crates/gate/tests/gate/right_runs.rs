@@ -163,7 +163,7 @@ fn a_changed_script_is_verified_by_executing_it() {
         ],
     );
     let task = vec![write("mise-tasks/lint/licenses"), ran("mise run lint:licenses 2>&1")];
-    said(policy, &repository, &["mise-tasks/lint/licenses"], vec![(task, "notify")]);
+    said(policy, &repository, &["mise-tasks/lint/licenses"], vec![(task, "pass")]);
 }
 
 /// A program of one language proves nothing about code of another in the same package.
