@@ -300,7 +300,8 @@ fn failures(
     reported: &[String],
 ) -> Failures {
     let rules = policy.gate.rules;
-    let mut failures = Failures { told: Vec::new(), is_red: false, holding: FailedSteps::default(), left_red: Vec::new() };
+    let mut failures =
+        Failures { told: Vec::new(), is_red: false, holding: FailedSteps::default(), left_red: Vec::new() };
     let is_missed = |failure: &Failure<'_>| {
         let line = failure.recorded.call.line;
         let is_it = |seen: &Seen| matches!(seen, Seen::Ambiguous { like, .. } if like.line == line);

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use programs::{Deed, is_test_file};
 use programs::repository::{Package, Repository, Way};
 use programs::shell::{Attribution, Intents, SimpleCommand, Word};
+use programs::{Deed, is_test_file};
 use transcript::Outcome;
 
 use super::printed::Printed;
@@ -350,12 +350,11 @@ impl Looking<'_, '_> {
         for (code, (package, covers)) in parts {
             let (seen, moment) = self.look_for(demand.action, &covers, Some(&code));
             let is_only_tests = || covers.iter().all(|path| is_test_file(self.code_path(path)));
-            if !matches!(seen, Seen::Evidence(_)) && is_only_tests()
-                && let Some(ran) = self.trial(demand.action, &covers, &code)
+            // Whether new tests may stay red is not for us to say.
+            if !matches!(seen, Seen::Evidence(_))
+                && is_only_tests()
+                && self.was_tried(demand.action, &covers, &code)
             {
-                // Whether new tests may stay red is not for us to say, and their content is not proven.
-                let evidence = Evidence { command: shown(ran.call), line: ran.call.line };
-                whole.get_or_insert((Seen::Evidence(evidence), Some(ran.at)));
                 continue;
             }
             demand.stand(covers.clone(), &seen);
@@ -399,10 +398,12 @@ impl Looking<'_, '_> {
         Some((Evidence { command: shown(ran.call), line: ran.call.line }, ran.at))
     }
 
-    /// The last run of tests since they were changed, however it ended.
-    fn trial(&self, action: &Action, covers: &BTreeSet<String>, code: &PackageCode<'_>) -> Option<Ran<'_>> {
+    /// Whether tests ran since they were changed, however that ended.
+    fn was_tried(&self, action: &Action, covers: &BTreeSet<String>, code: &PackageCode<'_>) -> bool {
         let is_trial = |run: &&VerifyingRun<'_>| {
-            run.strength == Strength::Tested && run.is_about(code) && !run.ran.call.user_stopped
+            run.strength == Strength::Tested
+                && run.is_about(code)
+                && !run.ran.call.user_stopped
                 && match &run.showed {
                     // What could not be compiled did not run.
                     Showed::Red => Printed::of(run.ran.recorded).tests_failed(),
@@ -411,10 +412,10 @@ impl Looking<'_, '_> {
                 }
         };
         let is_fresh = |run: &&VerifyingRun<'_>| {
-            evidence::staleness(action, covers, self.changed, &run.ran, Some(run.strength), self.work).is_none()
+            evidence::staleness(action, covers, self.changed, &run.ran, Some(run.strength), self.work)
+                .is_none()
         };
-        let run = self.work.verifying_runs().iter().rev().filter(is_trial).find(is_fresh)?;
-        Some(run.ran)
+        self.work.verifying_runs().iter().filter(is_trial).any(|run| is_fresh(&run))
     }
 
     /// What is told of a package that was verified by less than it has.

@@ -321,3 +321,85 @@ fn a_run_that_shows_red_is_not_green_as_well() {
         ],
     );
 }
+
+/// A stash that the person refused put nothing away: what ran after it ran with the change.
+#[test]
+fn w25_a_refused_stash_is_none() {
+    let calls = vec![write("app/a.py"), stopped_by_user(ran("git stash")), ran("pytest")];
+    said(PYTHON, &python(), &["app/a.py"], vec![(calls, "notify")]);
+}
+
+/// L1: what an interrupted turn left unverified is not asked for while agent and person talk about it.
+#[test]
+fn l1_talk_about_interrupted_work_is_not_its_end() {
+    let judged = |own: Vec<Call>, last: &str| {
+        let mut calls = vec![write("app/a.py")];
+        calls.extend(own);
+        let mut turn = in_repository(python(), calls, &["app/a.py"]);
+        (turn.earlier_calls, turn.said) = (1, vec![last.to_owned()]);
+        brief(&judge(&policy(PYTHON), &turn))
+    };
+    for (own, last, expected) in [
+        (vec![], "done", "hold python-tests"),
+        (vec![], "Done. Shall I commit?", "hold python-tests"),
+        (vec![], "That needs two passes. Want me to split it?", "pass"),
+        (vec![ran("git log")], "That needs two passes. Want me to split it?", "pass"),
+        (vec![write("app/a.py")], "That needs two passes. Want me to split it?", "hold python-tests"),
+        (vec![ran("git commit -am x")], "Is that the name you meant?", "hold python-tests"),
+    ] {
+        assert_eq!(judged(own, last), expected, "{last}");
+    }
+}
+
+/// Whether new tests may stay red is the person's matter; that they ran is known.
+#[test]
+fn tests_alone_that_ran_and_failed_are_not_missing() {
+    let file = "tests/test_a.py";
+    said(
+        PYTHON,
+        &python(),
+        &[file],
+        vec![
+            (vec![write(file)], "hold python-tests"),
+            (vec![write(file), failed("pytest", 1, PYTEST_FAILED)], "notify +unresolved-error"),
+            (vec![write(file), unfinished("pytest")], "pass"),
+            (vec![failed("pytest", 1, PYTEST_FAILED), write(file)], "hold python-tests +unresolved-error"),
+            (
+                vec![write(file), failed("pytest", 2, "SyntaxError: invalid syntax")],
+                "hold python-tests +unresolved-error",
+            ),
+        ],
+    );
+    let file = "app/a.py";
+    said(
+        PYTHON,
+        &python(),
+        &[file],
+        vec![(vec![write(file), failed("pytest", 1, PYTEST_FAILED)], "hold +unresolved-error")],
+    );
+}
+
+/// Tests that an earlier turn left red hold once, and again if there are more of them or the agent's own do not pass.
+#[test]
+fn tests_that_were_left_red_before_hold_no_turn_with_green_ones_of_its_own() {
+    let red = |failed: u32| format!("=== {failed} failed, 30 passed in 0.4s ===");
+    let turn = |own: &str, now: u32| {
+        let calls = vec![write("app/a.py"), ran(own), printed("pytest -q 2>&1 | tail -5", &red(now))];
+        in_repository(python(), calls, &["app/a.py"])
+    };
+    let policy = policy(PYTHON);
+    let mut first = turn("ruff check .", 3);
+    let verdict = judge(&policy, &first);
+    assert_eq!(verdict.reason, "still failing: `pytest -q 2>&1 | tail -5`");
+    first.history.reported = gate::reports(&verdict);
+    assert_eq!(first.history.reported, ["left red: pytest: 3"]);
+    for (own, now, expected) in [
+        ("pytest tests/test_a.py", 3, "notify +unresolved-error"),
+        ("pytest tests/test_a.py", 2, "notify +unresolved-error"),
+        ("pytest tests/test_a.py", 4, "hold +unresolved-error"),
+        ("ruff check .", 3, "hold +unresolved-error +weaker-verification"),
+    ] {
+        let next = Inputs { history: first.history.clone(), ..turn(own, now) };
+        assert_eq!(brief(&judge(&policy, &next)), expected, "{own} {now}");
+    }
+}

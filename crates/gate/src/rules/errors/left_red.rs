@@ -45,7 +45,12 @@ impl LeftRed {
     }
 
     /// Whether the turn has nothing to do with it, as far as its own tests show.
-    pub(crate) fn is_of_earlier_turn(&self, failure: &Failure<'_>, work: &Work<'_>, reported: &[String]) -> bool {
+    pub(crate) fn is_of_earlier_turn(
+        &self,
+        failure: &Failure<'_>,
+        work: &Work<'_>,
+        reported: &[String],
+    ) -> bool {
         let last_edit = work.last_edit_of_all();
         let own_passed = || {
             work.verifying_runs().iter().any(|run| {
