@@ -48,7 +48,7 @@ const OFFERS: &[&str] = &[
 ];
 
 /// Words that ask for more work beside what is done.
-const MORE: &[&str] = &["also", "anything", "any questions", "any concerns", "next", "else"];
+const MORE: &[&str] = &["also", "anything", "any questions", "any concerns", "next"];
 
 /// What is done with work that is finished, whatever was chosen on the way.
 const ENDS: &[&str] = &["commit", "push", "pull request", "pr", "merge", "deploy", "release"];
@@ -213,6 +213,7 @@ mod tests {
         for said in [
             "That makes a cycle.\n\nWant me to move the check instead?",
             "Do we need two names at all?\n\nMaybe it is simpler:\n1. keep one\n2. drop the other",
+            "Do you want me to:\n1. go on looking\n2. try a simpler way\n3. something else?",
             "Does this fit? If so, I should:\n1. change the reader\n2. leave the writer alone",
         ] {
             assert!(asks(said), "{said}");
