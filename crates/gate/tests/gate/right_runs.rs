@@ -375,7 +375,7 @@ fn tests_alone_that_ran_and_failed_are_not_missing() {
         PYTHON,
         &python(),
         &[file],
-        vec![(vec![write(file), failed("pytest", 1, PYTEST_FAILED)], "hold +unresolved-error")],
+        vec![(vec![write(file), failed("pytest", 1, PYTEST_FAILED)], "hold python-tests +unresolved-error")],
     );
 }
 
