@@ -186,6 +186,15 @@ mod tests {
             "Should it hold:\n1. only what changed\n2. everything\n\nThe second seems right. I wanted to check with you first.",
             "1. **Default** to the small one\n2. **Add a flag**\n\nI'd recommend the first. What do you think?\n\nSources:\n- [a](https://a.example)",
             "I cannot reach the registry. Please provide an API key with write access.",
+            "Which one do you prefer?\n\nSources:\n\n- [a](https://a.example)\n- [b](https://b.example)",
+            "- Should the limit be set by the user or by the team?",
+            "Would you go by the user or by the team?",
+            "Or should it be the team?",
+            "Both would work. It is your call.\n\nThe second is simpler.\n\nThe first is faster.",
+            "1. Small\n2. Large\n\nI'd go with the first. Is that fine?\n\nNothing is written yet.\n\nIt waits.",
+            "## 1. Small\n## 2. Large\n\nI recommend the first. Fine?",
+            "Which format? Which ending? Nothing is written yet.",
+            "I need your password for it.",
         ] {
             assert!(waits(said), "{said}");
         }
@@ -200,6 +209,17 @@ mod tests {
             "All done. Any questions or concerns?",
             "Is there anything you would like to change or add?",
             "Of option 1 and option 2 I built the second. Should I commit it?",
+            "It is your call.\n\nOne.\n\nTwo.\n\nThree.",
+            "Should I keep it or not?",
+            "Which one is wrong? The parser. It is fixed now.",
+            "One or two were wrong. Is it the parser?",
+            "1. Small\n\nI recommend it. Fine?",
+            "1. Small\n2. Large\n\nBoth are done. Fine?",
+            "1. Small\n2. Large\n\nI recommend the first. Shall I merge it?",
+            "Option 1 is done. Is option 1 fine?",
+            "Option x and option y are done. Fine?",
+            "I need no tokens.",
+            "Please provide feedback.\n\nThe token is in its header now.",
             "Done.",
             "",
         ] {

@@ -185,6 +185,10 @@ impl<'a> Resolution<'a> {
         let (names, mut others): (Vec<&str>, Vec<&str>) = call.names.iter().partition(|name| is_task(name));
         let folders = self.folders(command, row, &others, place);
         let picks_packages = row.is(Fact::EveryPackage) || self.selected(command).is_some();
+        if row.is(Fact::EveryPackage) {
+            let is_package = |word: &str| self.repository.packages.iter().any(|one| is_called(one, word));
+            others.retain(|word| !is_package(word));
+        }
         let mut found: Vec<&Task> = Vec::new();
         for name in &names {
             found.extend(folders.iter().filter_map(|folder| match picks_packages {
