@@ -15,6 +15,7 @@ use crate::client_event::ClientEvent;
 use crate::last_words;
 use crate::policy_files::PolicyTexts;
 use crate::record::{self, PackedCalls, Record};
+use crate::repository_files::Listings;
 use crate::stop_case::own_words;
 
 /// Of one stop, and of what it left unproven, so many are looked at.
@@ -99,7 +100,7 @@ impl OpenVerdict {
         let (Ok(policy), Some(root)) = (texts.load(), &recorded.repository) else { return Ok(None) };
         let correction = Correction { verdict: recorded.id.0, commands };
         let results = correction.results();
-        inputs.repository = own_words(root, &policy, &inputs);
+        inputs.repository = own_words(root, &policy, &inputs, Listings::default());
         inputs.stop.corrects = Some(correction);
         let verdict = gate::judge(&policy, &inputs);
         if (&verdict.actions, &verdict.observations) == (&before.actions, &before.observations) {
