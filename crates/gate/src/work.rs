@@ -251,7 +251,7 @@ impl<'a> Work<'a> {
 
     /// The last edit that a run has to come after.
     pub(crate) fn last_edit_of_all(&self) -> Option<Moment> {
-        self.edits.iter().filter(|touch| touch.needs_proof).map(|touch| touch.at).max()
+        self.edits.iter().rev().find(|touch| touch.needs_proof()).map(|touch| touch.at)
     }
 
     /// Whether a command surely executes this script.
