@@ -47,6 +47,9 @@ const OFFERS: &[&str] = &[
     "ready to commit",
 ];
 
+/// Words that ask for more work beside what is done.
+const MORE: &[&str] = &["also", "anything", "any questions", "any concerns", "next"];
+
 /// What is done with work that is finished, whatever was chosen on the way.
 const ENDS: &[&str] = &["commit", "push", "pull request", "pr", "merge", "deploy", "release"];
 
@@ -99,6 +102,18 @@ pub(crate) fn waits(said: &str) -> bool {
             && closing.iter().copied().filter(is_question).any(leaves_a_choice)
     };
     question.is_some_and(is_choice) || decides() || is_left() || asks_for_what_is_owned()
+}
+
+/// Whether the words ask the person anything but whether there is more to do.
+pub(crate) fn asks(said: &str) -> bool {
+    let text = said.trim_end().to_lowercase();
+    let paragraphs = closing_paragraphs(&text);
+    let mut questions = paragraphs
+        .iter()
+        .flat_map(|paragraph| sentences(paragraph))
+        .filter(|sentence| sentence.ends_with('?'));
+    let is_more = |question: &str| MORE.iter().chain(ENDS).any(|words| has_words(question, words));
+    questions.next_back().is_some_and(|question| !is_more(question))
 }
 
 fn leaves_a_choice(question: &str) -> bool {
@@ -209,6 +224,28 @@ mod tests {
             "",
         ] {
             assert!(!waits(said), "{said}");
+        }
+    }
+
+    /// L1
+    #[test]
+    fn l1_any_question_about_the_work_is_talk() {
+        for said in [
+            "That makes a cycle.\n\nWant me to move the check instead?",
+            "Do we need two names at all?\n\nMaybe it is simpler:\n1. keep one\n2. drop the other",
+            "Do you want me to:\n1. go on looking\n2. try a simpler way\n3. something else?",
+            "Does this fit? If so, I should:\n1. change the reader\n2. leave the writer alone",
+        ] {
+            assert!(asks(said), "{said}");
+        }
+        for said in [
+            "Done.",
+            "It is all in place. Should I also write a test?",
+            "Done. Shall I commit?",
+            "What do you want to do next?",
+            "",
+        ] {
+            assert!(!asks(said), "{said}");
         }
     }
 }

@@ -29,7 +29,11 @@ pub fn judge(policy: &Policy, inputs: &Inputs) -> Verdict {
         return Verdict::pass(&inputs.coverage, waiting.in_words());
     }
     let verdict = second_stop::judge(policy, inputs, || look(policy, inputs));
-    unproven::remark(policy, inputs, verdict)
+    let verdict = unproven::remark(policy, inputs, verdict);
+    match &inputs.stop.corrects {
+        Some(correction) => correction.for_the_record(verdict),
+        None => verdict,
+    }
 }
 
 /// What there is to say of the turn, whether or not it was held before.
@@ -60,7 +64,10 @@ fn look(policy: &Policy, inputs: &Inputs) -> Verdict {
     for expectation in &expected {
         verdict.actions.push(action_verdict(policy, inputs, expectation, &waived, &work));
     }
-    let Failures { told, is_red, holding } = failures(policy, &work, &waived, &files, &expected);
+    let reported = &inputs.history.reported;
+    let Failures { told, is_red, holding, left_red } =
+        failures(policy, &work, &waived, &files, &expected, reported);
+    verdict.left_red = left_red;
     verdict.standings = standings(&expected, is_red);
     verdict.standings.extend(unproven::standings(policy, inputs, &files, &work));
     verdict.observations = gaps(&expected, &verdict.actions, &told);
@@ -284,6 +291,8 @@ struct Failures {
     is_red: bool,
     /// Those that hold.
     holding: FailedSteps,
+    /// The red tests among them, for the next turns.
+    left_red: Vec<String>,
 }
 
 fn failures(
@@ -292,9 +301,11 @@ fn failures(
     waived: &[Waived],
     changed: &[Changed],
     expected: &[Expectation<Demand<'_>>],
+    reported: &[String],
 ) -> Failures {
     let rules = policy.gate.rules;
-    let mut failures = Failures { told: Vec::new(), is_red: false, holding: FailedSteps::default() };
+    let mut failures =
+        Failures { told: Vec::new(), is_red: false, holding: FailedSteps::default(), left_red: Vec::new() };
     let is_missed = |failure: &Failure<'_>| {
         let line = failure.recorded.call.line;
         let is_it = |seen: &Seen| matches!(seen, Seen::Ambiguous { like, .. } if like.line == line);
@@ -302,7 +313,10 @@ fn failures(
     };
     for failure in errors::expectations(policy, work).iter().filter(|failure| failure.speaks()) {
         let failure = &failure.subject;
-        let is_red = failure.is_red(changed, work);
+        let left_red = errors::LeftRed::of(failure).filter(|_| failure.is_red(changed, work));
+        let is_old = left_red.as_ref().is_some_and(|red| red.is_of_earlier_turn(failure, work, reported));
+        failures.left_red.extend(left_red.map(|red| red.report()));
+        let is_red = !is_old && failure.is_red(changed, work);
         let level = if is_red { rules.red } else { rules.errors };
         // An action that is missing already says what a run whose status is hidden showed.
         if level == RuleLevel::Off

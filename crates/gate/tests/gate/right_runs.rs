@@ -125,6 +125,48 @@ fn red_behind_a_task_is_as_strong_as_what_the_task_runs() {
     );
 }
 
+/// A script that was executed has been tried, whatever the programs in it are about; one that may have been left out has not.
+#[test]
+fn a_changed_script_is_verified_by_executing_it() {
+    let repository = repository(&[
+        ("go.mod", "module x"),
+        ("a_test.go", ""),
+        ("test/all.bats", ""),
+        ("Makefile", "release:\n\tbash scripts/release.sh\nmaybe:\n\ttrue && scripts/release.sh || true\n"),
+        ("scripts/release.sh", "#!/bin/bash\ngo build ./...\n"),
+        (
+            "mise-tasks/lint/licenses",
+            "#!/bin/bash\nif ! command -v lister; then\n  go install lister\nfi\nlister csv\n",
+        ),
+    ]);
+    let policy = r#"presets = ["shell", "go"]"#;
+    let script = |commands: &[&str]| {
+        let mut calls = vec![write("scripts/release.sh")];
+        calls.extend(commands.iter().map(|command| ran(command)));
+        calls
+    };
+    said(
+        policy,
+        &repository,
+        &["scripts/release.sh"],
+        vec![
+            (script(&[]), "hold shell-tests"),
+            (script(&["go build ./..."]), "hold shell-tests"),
+            (script(&["bash scripts/release.sh"]), "notify"),
+            (script(&["make release 2>&1 | tail -5"]), "notify"),
+            (script(&["make maybe"]), "hold shell-tests"),
+            (script(&["cat scripts/release.sh"]), "hold shell-tests"),
+            (vec![ran("make release"), write("scripts/release.sh")], "hold shell-tests"),
+            (
+                vec![write("scripts/release.sh"), failed("make release", 2, "boom")],
+                "hold shell-tests +unresolved-error",
+            ),
+        ],
+    );
+    let task = vec![write("mise-tasks/lint/licenses"), ran("mise run lint:licenses 2>&1")];
+    said(policy, &repository, &["mise-tasks/lint/licenses"], vec![(task, "pass")]);
+}
+
 /// A program of one language proves nothing about code of another in the same package.
 #[test]
 fn a_runner_proves_its_own_language() {
@@ -279,6 +321,88 @@ fn a_run_that_shows_red_is_not_green_as_well() {
             (turn("ready"), "notify"),
         ],
     );
+}
+
+/// A stash that the person refused put nothing away: what ran after it ran with the change.
+#[test]
+fn w25_a_refused_stash_is_none() {
+    let calls = vec![write("app/a.py"), stopped_by_user(ran("git stash")), ran("pytest")];
+    said(PYTHON, &python(), &["app/a.py"], vec![(calls, "notify")]);
+}
+
+/// L1: what an interrupted turn left unverified is not asked for while agent and person talk about it.
+#[test]
+fn l1_talk_about_interrupted_work_is_not_its_end() {
+    let judged = |own: Vec<Call>, last: &str| {
+        let mut calls = vec![write("app/a.py")];
+        calls.extend(own);
+        let mut turn = in_repository(python(), calls, &["app/a.py"]);
+        (turn.earlier_calls, turn.said) = (1, vec![last.to_owned()]);
+        brief(&judge(&policy(PYTHON), &turn))
+    };
+    for (own, last, expected) in [
+        (vec![], "done", "hold python-tests"),
+        (vec![], "Done. Shall I commit?", "hold python-tests"),
+        (vec![], "That needs two passes. Want me to split it?", "pass"),
+        (vec![ran("git log")], "That needs two passes. Want me to split it?", "pass"),
+        (vec![write("app/a.py")], "That needs two passes. Want me to split it?", "hold python-tests"),
+        (vec![ran("git commit -am x")], "Is that the name you meant?", "hold python-tests"),
+    ] {
+        assert_eq!(judged(own, last), expected, "{last}");
+    }
+}
+
+/// Whether new tests may stay red is the person's matter; that they ran is known.
+#[test]
+fn tests_alone_that_ran_and_failed_are_not_missing() {
+    let file = "tests/test_a.py";
+    said(
+        PYTHON,
+        &python(),
+        &[file],
+        vec![
+            (vec![write(file)], "hold python-tests"),
+            (vec![write(file), failed("pytest", 1, PYTEST_FAILED)], "notify +unresolved-error"),
+            (vec![write(file), unfinished("pytest")], "pass"),
+            (vec![failed("pytest", 1, PYTEST_FAILED), write(file)], "hold python-tests +unresolved-error"),
+            (
+                vec![write(file), failed("pytest", 2, "SyntaxError: invalid syntax")],
+                "hold python-tests +unresolved-error",
+            ),
+        ],
+    );
+    let file = "app/a.py";
+    said(
+        PYTHON,
+        &python(),
+        &[file],
+        vec![(vec![write(file), failed("pytest", 1, PYTEST_FAILED)], "hold python-tests +unresolved-error")],
+    );
+}
+
+/// Tests that an earlier turn left red hold once, and again if there are more of them or the agent's own do not pass.
+#[test]
+fn tests_that_were_left_red_before_hold_no_turn_with_green_ones_of_its_own() {
+    let red = |failed: u32| format!("=== {failed} failed, 30 passed in 0.4s ===");
+    let turn = |own: &str, now: u32| {
+        let calls = vec![write("app/a.py"), ran(own), printed("pytest -q 2>&1 | tail -5", &red(now))];
+        in_repository(python(), calls, &["app/a.py"])
+    };
+    let policy = policy(PYTHON);
+    let mut first = turn("ruff check .", 3);
+    let verdict = judge(&policy, &first);
+    assert_eq!(verdict.reason, "still failing: `pytest -q 2>&1 | tail -5`");
+    first.history.reported = gate::reports(&verdict);
+    assert_eq!(first.history.reported, ["left red: pytest: 3"]);
+    for (own, now, expected) in [
+        ("pytest tests/test_a.py", 3, "notify +unresolved-error"),
+        ("pytest tests/test_a.py", 2, "notify +unresolved-error"),
+        ("pytest tests/test_a.py", 4, "hold +unresolved-error"),
+        ("ruff check .", 3, "hold +unresolved-error +weaker-verification"),
+    ] {
+        let next = Inputs { history: first.history.clone(), ..turn(own, now) };
+        assert_eq!(brief(&judge(&policy, &next)), expected, "{own} {now}");
+    }
 }
 
 /// W25: which steps of git put the change away, and which bring it back.

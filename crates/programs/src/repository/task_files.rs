@@ -105,6 +105,7 @@ pub(super) fn read(path: &str, text: &str) -> Vec<Task> {
     let file_name = own.trim_end_matches(".sh").replace('/', ":");
     let task = |found: Found| Task {
         runner: found.runner.unwrap_or(*runner),
+        file: if found.name.is_empty() { path.to_owned() } else { String::new() },
         name: if found.name.is_empty() { file_name.clone() } else { found.name },
         folder: crate::shell::one_spelling(folder, &found.folder),
         body: shortened(found.body),
