@@ -211,7 +211,7 @@ fn w20_which_commands_instructions_name() {
         ),
         (
             &format!("Run `make check {}`.", "A=1 ".repeat(37)),
-            &format!("make check {}", "A=1 ".repeat(37)).trim_end(),
+            format!("make check {}", "A=1 ".repeat(37)).trim_end(),
         ),
         (&format!("Run `make check {}`.", "A=1 ".repeat(38)), ""),
         (&format!("{}`make check`", "`a`\n".repeat(199)), "make check"),
