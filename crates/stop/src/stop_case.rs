@@ -398,7 +398,8 @@ pub(crate) fn own_words(
         intents.flat_map(Intents::commands)
     };
     let ran = repository_files::ran(root, &inputs.cwd, commands());
-    let mut files = repository_files::around_with(root, changed.iter().chain(&ran).map(String::as_str), listings);
+    let mut files =
+        repository_files::around_with(root, changed.iter().chain(&ran).map(String::as_str), listings);
     let name = root.to_string_lossy();
     let mut repository = Repository::of_files(name.as_ref(), &files);
     let says_nothing =

@@ -160,7 +160,8 @@ mod tests {
     fn short_and_long_outputs_show_the_same() {
         let passed = Some(Summary::Passed { tests: Some(5) });
         for filler in [0, LONGEST_KEPT] {
-            let parts = [literal(&"x\n".repeat(filler)), literal("==== 5 pas"), literal("sed in 0.03s ====\n")];
+            let parts =
+                [literal(&"x\n".repeat(filler)), literal("==== 5 pas"), literal("sed in 0.03s ====\n")];
             let mut output = CommandOutput::of_literals(parts.iter().map(String::as_str));
             assert_eq!((output.kept_bytes() > 0, summary(&output)), (filler == 0, passed));
             output.look_now();
