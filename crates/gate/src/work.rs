@@ -4,6 +4,7 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use change_set::{How, Scope};
 use contents::{Nature, TextHash};
 use jiff::Timestamp;
 use programs::Deed;
@@ -11,7 +12,7 @@ use programs::repository::Repository;
 use programs::shell::{Intents, SimpleCommand, one_spelling};
 use transcript::{Call, FileEdit, Kind, Outcome};
 
-use crate::inputs::{Inputs, RecordedCall};
+use crate::inputs::{Changes, Inputs, RecordedCall};
 use crate::ran::{Moment, Ran};
 use crate::rules::verification::{self, VerifyingRun};
 
@@ -26,6 +27,8 @@ struct Touch {
     /// Whether a run could say something about what was done; comments, layout and version numbers need no proof, and neither
     /// does what was taken back.
     needs_proof: bool,
+    /// A later edit took it back.
+    is_taken_back: bool,
     /// The file was removed.
     is_gone: bool,
 }
@@ -135,7 +138,7 @@ impl<'a> Work<'a> {
                 let is_gone = !call.edits.is_empty()
                     && natures_of(path).next().is_none()
                     && !call.created.contains(path);
-                Touch { path: self.paths.one(path), at: whole, needs_proof, is_gone }
+                Touch { path: self.paths.one(path), at: whole, needs_proof, is_taken_back: false, is_gone }
             };
             paths.iter().map(touch).collect()
         };
@@ -168,10 +171,13 @@ impl<'a> Work<'a> {
             let needs_proof = !only_counts_up(command);
             for path in edited {
                 let is_gone = command.edits.gone.contains(path);
-                self.edits.push(Touch { path: self.paths.one(path), at, needs_proof, is_gone });
+                let path = self.paths.one(path);
+                self.edits.push(Touch { path, at, needs_proof, is_taken_back: false, is_gone });
             }
             for path in &command.reads {
-                self.reads.push(Touch { path: self.paths.one(path), at, needs_proof: false, is_gone: false });
+                let path = self.paths.one(path);
+                let (needs_proof, is_taken_back, is_gone) = (false, false, false);
+                self.reads.push(Touch { path, at, needs_proof, is_taken_back, is_gone });
             }
         }
     }
@@ -196,7 +202,7 @@ impl<'a> Work<'a> {
         }
         for place in files.values().flat_map(|history| &history.taken_back) {
             if let Some(touch) = self.edits.get_mut(*place) {
-                touch.needs_proof = false;
+                (touch.needs_proof, touch.is_taken_back) = (false, true);
             }
         }
     }
@@ -250,8 +256,27 @@ impl<'a> Work<'a> {
         for touch in self.edits.iter().filter(|touch| touch.needs_proof) {
             files.remove(touch.path.as_str());
         }
+        files.retain(|file| !self.is_taken_back(file) || self.may_be_back(file));
         files.extend(self.inputs.without_need.iter().map(String::as_str));
         files
+    }
+
+    /// Whether all edits of the file were taken back.
+    pub(crate) fn is_taken_back(&self, file: &str) -> bool {
+        let mut touches = self.edits.iter().filter(|touch| touch.path == file).peekable();
+        touches.peek().is_some() && touches.all(|touch| touch.is_taken_back)
+    }
+
+    /// A file that is not what it was when the turn began is back at most to what was committed then: `git checkout` after a
+    /// commit restores what nobody has tested, and others may have written the file meanwhile.
+    fn may_be_back(&self, file: &str) -> bool {
+        match &self.inputs.changes {
+            Changes::Known(set) if set.scope == Scope::TurnBaseline => {
+                let changed = set.files.iter().find(|changed| changed.path.as_bytes() == file.as_bytes());
+                changed.is_none_or(|changed| changed.how == [How::NoLongerDirty])
+            }
+            _ => true,
+        }
     }
 
     /// When one of the files was last edited so that a run could say something about it.
