@@ -62,7 +62,10 @@ fn look(policy: &Policy, inputs: &Inputs) -> Verdict {
     for expectation in &expected {
         verdict.actions.push(action_verdict(policy, inputs, expectation, &waived, &work));
     }
-    let Failures { told, red, holding } = failures(policy, &work, &waived, &files, &expected);
+    let reported = &inputs.history.reported;
+    let Failures { told, red, holding, left_red } =
+        failures(policy, &work, &waived, &files, &expected, reported);
+    verdict.left_red = left_red;
     verdict.standings = standings(&expected, &red);
     verdict.standings.extend(unproven::standings(policy, inputs, &files, &work));
     verdict.observations = gaps(&expected, &verdict.actions, &told);
@@ -286,6 +289,8 @@ struct Failures {
     red: BTreeSet<String>,
     /// Those that hold.
     holding: FailedSteps,
+    /// The red tests among them, for the next turns.
+    left_red: Vec<String>,
 }
 
 fn failures(
@@ -294,9 +299,15 @@ fn failures(
     waived: &[Waived],
     changed: &[Changed],
     expected: &[Expectation<Demand<'_>>],
+    reported: &[String],
 ) -> Failures {
     let rules = policy.gate.rules;
-    let mut failures = Failures { told: Vec::new(), red: BTreeSet::new(), holding: FailedSteps::default() };
+    let mut failures = Failures {
+        told: Vec::new(),
+        red: BTreeSet::new(),
+        holding: FailedSteps::default(),
+        left_red: Vec::new(),
+    };
     let is_missed = |failure: &Failure<'_>| {
         let line = failure.recorded.call.line;
         let is_it = |seen: &Seen| matches!(seen, Seen::Ambiguous { like, .. } if like.line == line);
@@ -304,7 +315,12 @@ fn failures(
     };
     for failure in errors::expectations(policy, work).iter().filter(|failure| failure.speaks()) {
         let failure = &failure.subject;
-        let red = failure.red_files(changed, work);
+        let mut red = failure.red_files(changed, work);
+        let left_red = errors::LeftRed::of(failure).filter(|_| !red.is_empty());
+        if left_red.as_ref().is_some_and(|left| left.is_of_earlier_turn(failure, work, reported)) {
+            red.clear();
+        }
+        failures.left_red.extend(left_red.map(|red| red.report()));
         let is_red = !red.is_empty();
         let level = if is_red { rules.red } else { rules.errors };
         // An action that is missing already says what a run whose status is hidden showed.
