@@ -26,7 +26,9 @@ use transcript::Agent;
 use super::model::{Contents, FILES, Judgement, Model, Span, Tested, Tree};
 
 const CONTENTS: usize = 4;
-const STEPS: usize = 30;
+/// Deeds of a sequence; those of the soak are longer.
+const STEPS: usize = 20;
+const STEPS_OF_SOAK: usize = 40;
 const POLICY: &str = "presets = [\"python\"]\n";
 const TREES: [&str; 2] = ["repository", "worktree"];
 /// The working tree of each session: two of them share one.
@@ -50,11 +52,11 @@ impl Numbers {
 /// Plays this many sequences, each by a seed of its own, in several worlds at once; the soak asks for more. The program is
 /// asked instead of the library if there is one.
 pub(crate) fn play(program: Option<&Path>, sequences: u64) {
-    let number = |variable: &str, otherwise: u64| {
-        std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-    };
-    let first = number("CHECKSTONE_LEDGER_SEED", 0);
-    let end = first + number("CHECKSTONE_SOAK_LEDGERS", sequences);
+    let number = |variable: &str| std::env::var(variable).ok().and_then(|text| text.parse::<u64>().ok());
+    let first = number("CHECKSTONE_LEDGER_SEED").unwrap_or_default();
+    let soaked = number("CHECKSTONE_SOAK_LEDGERS");
+    let end = first + soaked.unwrap_or(sequences);
+    let steps = if soaked.is_some() { STEPS_OF_SOAK } else { STEPS };
     let next = AtomicU64::new(first);
     let players = std::thread::available_parallelism().map_or(2, NonZero::get);
     std::thread::scope(|scope| {
@@ -63,7 +65,7 @@ pub(crate) fn play(program: Option<&Path>, sequences: u64) {
                 let world = World::new(program.map(Path::to_owned));
                 let mut seed = next.fetch_add(1, Ordering::Relaxed);
                 while seed < end {
-                    world.play(seed);
+                    world.play(seed, steps);
                     seed = next.fetch_add(1, Ordering::Relaxed);
                 }
             });
@@ -115,14 +117,14 @@ impl World {
     }
 
     /// Plays the sequence of a seed. Panics where somebody says something else than the model.
-    fn play(&self, seed: u64) {
+    fn play(&self, seed: u64, steps: usize) {
         for folder in [TREES[0], TREES[1], "state"] {
             fs_err::remove_dir_all(self.sandbox.path(folder)).unwrap();
             copy(&self.sandbox.path("template").join(folder), &self.sandbox.path(folder));
         }
         let mut numbers = Numbers(seed);
         let mut story = Story::new(self, seed);
-        for _ in 0..STEPS {
+        for _ in 0..steps {
             story.step(&mut numbers);
         }
     }
