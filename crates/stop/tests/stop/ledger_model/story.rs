@@ -218,7 +218,7 @@ impl<'w> Story<'w> {
             seed,
             repositories,
             journal: RefCell::new(Journal::open(&state, OpenFor::Hook).unwrap()),
-            settings: StopSettings { state, user_file: None, git, slug: None },
+            settings: StopSettings { state, user_file: None, home: None, git, slug: None },
             policy,
             began: now() - SignedDuration::from_hours(1),
             clock: 0,
@@ -606,19 +606,23 @@ impl<'w> Story<'w> {
         let mut journal = self.journal.borrow_mut();
         let span = stop::unjudged_turns(&mut journal, &event);
         let reading = stop::read_turns(&event, span.as_ref());
-        let Workplace { repository, root, found } = Workplace::find(&self.roots[tree], None);
-        let texts = found.policy.unwrap();
+        let workplace = Workplace::find(&self.roots[tree], None);
+        let texts = workplace.found.policy.clone().unwrap();
         let case = StopCase {
             policy: texts.load().unwrap(),
             texts,
             asked_by: AskedBy::Person,
             is_gated: true,
-            repository,
-            root: root.unwrap(),
+            repository: workplace.repository.clone(),
+            root: self.roots[tree].clone(),
             span,
+            folder: None,
+            beside: None,
         };
         let pending = changes::start(&self.roots[tree], &self.settings.git);
-        let judged = case.judge(&mut event, Some(&mut journal), pending, reading).unwrap();
+        let judged = case.judge_everywhere(&mut event, Some(&mut journal), &workplace, pending, reading);
+        let (judged, others) = judged.unwrap();
+        assert!(others.is_empty(), "{}", self.heading());
         (judged.verdict.decision == Decision::Hold, format!("{:?}", judged.verdict))
     }
 
