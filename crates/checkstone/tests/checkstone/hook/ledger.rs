@@ -142,7 +142,8 @@ fn fifty_sessions_at_once_lose_nothing() {
         sessions.iter().map(|session| session.prompt_event("Write a part").to_string()).collect();
     together(&world, "claude", &prompts).iter().for_each(HookAnswer::passes);
     for (number, session) in sessions.iter_mut().enumerate() {
-        session.edit(&format!("part{number:02}.py"), &format!("def part():\n    return part_{number}\n"));
+        let file = session.folder.join(format!("part{number:02}.py"));
+        session.edit(file.to_str().unwrap(), &format!("def part():\n    return part_{number}\n"));
     }
     for session in sessions.iter_mut().step_by(2) {
         session.test();

@@ -82,7 +82,7 @@ impl<'a> Session<'a> {
 
     /// The agent reads a file with its own tool, or through the shell where it has none.
     pub(crate) fn read(&mut self, path: &str) {
-        let file = self.folder.join(path);
+        let file = self.world.repository.join(path);
         let text = fs_err::read_to_string(&file).unwrap_or_default();
         match self.agent {
             "claude" => self.claude_tool("Read", json!({ "file_path": file }), &text, false),
@@ -94,7 +94,8 @@ impl<'a> Session<'a> {
     /// The agent reads a file and then changes it.
     pub(crate) fn edit(&mut self, path: &str, text: &str) {
         self.read(path);
-        let file = self.world.sandbox.write(self.folder.join(path), text);
+        self.world.write(path, text);
+        let file = self.world.repository.join(path);
         match self.agent {
             "claude" => self.claude_tool(
                 "Edit",
