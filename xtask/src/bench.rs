@@ -6,6 +6,7 @@ pub(crate) mod checkpoint;
 pub(crate) mod clients;
 pub(crate) mod hook;
 pub(crate) mod kernel;
+pub(crate) mod ledger;
 mod peers;
 pub(crate) mod records;
 pub(crate) mod replay;

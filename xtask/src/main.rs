@@ -117,6 +117,9 @@ struct Soak {
     /// Random sequences compared with the model of what is proven
     #[arg(long, default_value_t = 10_000)]
     ledgers: u32,
+    /// The seed of the first of them
+    #[arg(long, default_value_t = 0)]
+    ledger_seed: u32,
     /// Power cuts on each file system that checkpoints are saved on
     #[arg(long, default_value_t = 500)]
     power_cuts: u32,
@@ -192,6 +195,8 @@ enum Bench {
     },
     /// Checkpoints: flushes, hashing against `openssl speed`, long lists, large artifacts that have not changed
     Checkpoint,
+    /// What 50,000 contents in the ledger cost a stop, `verify` over as many files, and the stop hook beside an earlier build
+    Ledger(bench::ledger::LedgerArguments),
     /// Two builds of the program in turns: the hook, and a replay
     Versions(bench::versions::VersionsArguments),
     /// The end of a turn in each real client, with and without checkstone
@@ -237,6 +242,7 @@ fn bench(which: Bench) -> Result<(), String> {
         Bench::Replay { rounds, megabytes } => bench::replay::run(rounds, megabytes),
         Bench::Run { rounds, trees } => bench::run::run(rounds, trees),
         Bench::Checkpoint => bench::checkpoint::run(),
+        Bench::Ledger(arguments) => bench::ledger::run(&arguments),
         Bench::Versions(arguments) => bench::versions::run(&arguments),
         Bench::Clients { turns } => bench::clients::run(turns),
     };
@@ -325,7 +331,7 @@ fn soak(counts: &Soak) -> Result<(), String> {
     steps.run("kills of runs", || soak::runs(counts.run_kills));
     steps.run("faults of runs", soak::run_faults);
     steps.run("random turns", || soak::changes(counts.turns));
-    steps.run("random ledgers", || soak::ledgers(counts.ledgers));
+    steps.run("random ledgers", || soak::ledgers(counts.ledgers, counts.ledger_seed));
     steps.run("mutants of the rules and of the table of programs", || {
         mutants::run(counts.mutants, counts.mutant_seed)
     });

@@ -1,6 +1,8 @@
 //! The verdict: pass, notify or hold. What speaks first is what keeps silent: an agent that waits, that was held
 //! already, or that changed nothing.
 
+use std::collections::BTreeSet;
+
 use change_set::How;
 use transcript::Extent as ReadExtent;
 
@@ -66,10 +68,10 @@ fn look(policy: &Policy, inputs: &Inputs) -> Verdict {
         verdict.actions.push(action_verdict(policy, inputs, expectation, &waived, &work));
     }
     let reported = &inputs.history.reported;
-    let Failures { told, is_red, holding, left_red } =
+    let Failures { told, red, holding, left_red } =
         failures(policy, &work, &waived, &files, &expected, reported);
     verdict.left_red = left_red;
-    verdict.standings = standings(&expected, is_red);
+    verdict.standings = standings(&expected, &red);
     verdict.standings.extend(unproven::standings(policy, inputs, &files, &work));
     verdict.observations = gaps(&expected, &verdict.actions, &told);
     if !policy.gate.turn_only {
@@ -89,7 +91,7 @@ fn look(policy: &Policy, inputs: &Inputs) -> Verdict {
         let drifted = drift::expectation(inputs.plan.as_ref(), &files);
         verdict.observations.extend(drifted.as_ref().and_then(drift::observation));
     }
-    silence::leave_out_reported(policy, inputs, is_red, &mut verdict.observations);
+    silence::leave_out_reported(policy, inputs, !red.is_empty(), &mut verdict.observations);
     let steps = steps::of_hold(policy, &verdict.actions, &expected, &holding);
     conclude(policy, inputs, verdict, extent, &Asked { steps, holding })
 }
@@ -294,8 +296,8 @@ fn not_understood(policy: &Policy, inputs: &Inputs) -> Verdict {
 struct Failures {
     /// The same sentence once.
     told: Vec<Observation>,
-    /// Tests, a type check or a build of what changed is among them.
-    is_red: bool,
+    /// The changed files that tests, a type check or a build found something wrong with.
+    red: BTreeSet<String>,
     /// Those that hold.
     holding: FailedSteps,
     /// The red tests among them, for the next turns.
@@ -311,8 +313,12 @@ fn failures(
     reported: &[String],
 ) -> Failures {
     let rules = policy.gate.rules;
-    let mut failures =
-        Failures { told: Vec::new(), is_red: false, holding: FailedSteps::default(), left_red: Vec::new() };
+    let mut failures = Failures {
+        told: Vec::new(),
+        red: BTreeSet::new(),
+        holding: FailedSteps::default(),
+        left_red: Vec::new(),
+    };
     let is_missed = |failure: &Failure<'_>| {
         let line = failure.recorded.call.line;
         let is_it = |seen: &Seen| matches!(seen, Seen::Ambiguous { like, .. } if like.line == line);
@@ -320,10 +326,13 @@ fn failures(
     };
     for failure in errors::expectations(policy, work).iter().filter(|failure| failure.speaks()) {
         let failure = &failure.subject;
-        let left_red = errors::LeftRed::of(failure).filter(|_| failure.is_red(changed, work));
-        let is_old = left_red.as_ref().is_some_and(|red| red.is_of_earlier_turn(failure, work, reported));
+        let mut red = failure.red_files(changed, work);
+        let left_red = errors::LeftRed::of(failure).filter(|_| !red.is_empty());
+        if left_red.as_ref().is_some_and(|left| left.is_of_earlier_turn(failure, work, reported)) {
+            red.clear();
+        }
         failures.left_red.extend(left_red.map(|red| red.report()));
-        let is_red = !is_old && failure.is_red(changed, work);
+        let is_red = !red.is_empty();
         let level = if is_red { rules.red } else { rules.errors };
         // An action that is missing already says what a run whose status is hidden showed.
         if level == RuleLevel::Off
@@ -332,7 +341,7 @@ fn failures(
         {
             continue;
         }
-        failures.is_red |= is_red;
+        failures.red.extend(red);
         if level == RuleLevel::Hold && (is_red || holds(policy, Rule::UnresolvedError, Extent::of(changed))) {
             failures.holding.add(policy, failure, expected);
         }
@@ -345,20 +354,18 @@ fn failures(
 }
 
 /// How the contents of what changed stand now. What fails proves nothing, and takes back what was proven.
-fn standings(expected: &[Expectation<Demand<'_>>], is_red: bool) -> Vec<FileStanding> {
+fn standings(expected: &[Expectation<Demand<'_>>], red: &BTreeSet<String>) -> Vec<FileStanding> {
     let mut standings = Vec::new();
     for Expectation { subject, .. } in expected {
-        if is_red && subject.action.proof == Proof::Verification {
-            let stand = |path: &String| FileStanding {
-                path: path.clone(),
-                action: subject.action.id.clone(),
-                proof: ContentProof::TakenBack,
-            };
-            let judged = subject.standings.iter().map(|standing| &standing.path);
-            standings.extend(judged.chain(&subject.proven).map(stand));
-        } else {
-            standings.extend(subject.standings.iter().cloned());
-        }
+        let is_red = |path: &String| subject.action.proof == Proof::Verification && red.contains(path);
+        let take_back = |path: &String| FileStanding {
+            path: path.clone(),
+            action: subject.action.id.clone(),
+            proof: ContentProof::TakenBack,
+        };
+        let judged = subject.standings.iter().map(|standing| &standing.path);
+        standings.extend(judged.chain(&subject.proven).filter(|path| is_red(path)).map(take_back));
+        standings.extend(subject.standings.iter().filter(|standing| !is_red(&standing.path)).cloned());
     }
     standings
 }

@@ -240,9 +240,6 @@ impl Loading<'_, '_> {
             problems.extend(missing.filter_map(|key| Some(lacks(category.name.as_ref()?, key))));
         }
         let mut actions: Vec<Action> = actions.into_iter().map(Action::finish).collect();
-        for action in actions.iter_mut().filter(|action| !action.evidence.is_empty()) {
-            action.proof = Proof::Evidence;
-        }
         actions.sort_by(|one, other| one.order.cmp(&other.order).then_with(|| one.id.cmp(&other.id)));
         let mut paths = paths::PathClasses::new(layer.prose.unwrap_or_else(Globs::default_prose));
         let categories = categories.into_iter().map(|mut category| {

@@ -44,31 +44,39 @@ pub(crate) fn standings(
         .collect();
     let known: BTreeSet<(&str, &str)> =
         unproven.iter().map(|file| (file.path.as_str(), file.action.as_str())).collect();
-    let is_red = errors::expectations(policy, work)
+    let failures = errors::expectations(policy, work);
+    let red: BTreeSet<String> = failures
         .iter()
-        .any(|failure| failure.speaks() && failure.subject.is_red(&files, work));
+        .filter(|failure| failure.speaks())
+        .flat_map(|failure| failure.subject.red_files(&files, work))
+        .collect();
     let expected = actions::expectations(policy, &files, work);
     let standings = expected.into_iter().flat_map(|expectation| expectation.subject.standings);
     let stand = |mut standing: FileStanding| {
-        let is_proven = matches!(standing.proof, ContentProof::Proven(_)) && !is_red;
+        let is_proven = matches!(standing.proof, ContentProof::Proven(_)) && !red.contains(&standing.path);
         if known.contains(&(standing.path.as_str(), standing.action.as_str())) {
-            standing.proof = if is_proven { standing.proof } else { ContentProof::Unproven };
-        } else if quiet.contains_key(standing.path.as_str()) {
-            standing.proof = if is_proven { standing.proof } else { ContentProof::AsBefore };
-        } else {
-            return None;
+            if !is_proven {
+                standing.proof = ContentProof::Unproven;
+            }
+            return Some(standing);
         }
-        Some(standing)
+        let is_like_before = !work.is_taken_back(&standing.path);
+        match quiet.contains_key(standing.path.as_str()) {
+            true if is_proven => Some(standing),
+            true if is_like_before => Some(FileStanding { proof: ContentProof::AsBefore, ..standing }),
+            // Content that is back stands as it stood.
+            _ => None,
+        }
     };
     standings.filter_map(stand).collect()
 }
 
-/// The actions that a file needs, by its path alone, and that a run can prove about its content.
+/// The actions that a file needs, by its path alone, and that the ledger keeps for its content.
 pub fn needs<'a>(policy: &'a Policy, path: &str) -> Vec<&'a Action> {
     let file = Changed::new(policy, path.to_owned(), None, None);
     let demanded = actions::demands(policy, std::slice::from_ref(&file));
     let actions = demanded.into_iter().map(|demand| demand.action);
-    actions.filter(|action| action.level == RuleLevel::Hold && action.is_about_content()).collect()
+    actions.filter(|action| action.level == RuleLevel::Hold && action.is_in_ledger()).collect()
 }
 
 /// Adds what is to be told of unproven work to a verdict.

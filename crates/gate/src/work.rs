@@ -4,6 +4,7 @@
 use std::cell::{LazyCell, OnceCell};
 use std::collections::{BTreeMap, BTreeSet};
 
+use change_set::{How, Scope};
 use contents::{Nature, TextHash};
 use jiff::Timestamp;
 use programs::Deed;
@@ -11,7 +12,7 @@ use programs::repository::Repository;
 use programs::shell::{Intents, SimpleCommand, one_spelling};
 use transcript::{Call, FileEdit, Kind, Outcome};
 
-use crate::inputs::{Inputs, RecordedCall};
+use crate::inputs::{Changes, Inputs, RecordedCall};
 use crate::ran::{Moment, Ran};
 use crate::rules::verification::{self, VerifyingRun};
 
@@ -24,6 +25,8 @@ struct Touch<'a> {
     path: String,
     at: Moment,
     need: ProofNeed<'a>,
+    /// A later edit took it back.
+    is_taken_back: bool,
     /// The file was removed.
     is_gone: bool,
 }
@@ -148,7 +151,7 @@ impl<'a> Work<'a> {
                 // A patch shows the texts of all files but those that it removes.
                 let is_gone = !call.edits.is_empty() && edits.is_empty() && !call.created.contains(path);
                 let need = if edits.is_empty() { ProofNeed::Known(true) } else { ProofNeed::OfEdits(edits) };
-                Touch { path: self.paths.one(path), at: whole, need, is_gone }
+                Touch { path: self.paths.one(path), at: whole, need, is_taken_back: false, is_gone }
             };
             paths.iter().map(touch).collect()
         };
@@ -182,11 +185,11 @@ impl<'a> Work<'a> {
             for path in edited {
                 let is_gone = command.edits.gone.contains(path);
                 let need = ProofNeed::Known(*needs_proof);
-                self.edits.push(Touch { path: self.paths.one(path), at, need, is_gone });
+                self.edits.push(Touch { path: self.paths.one(path), at, need, is_taken_back: false, is_gone });
             }
             for path in &command.reads {
                 let need = ProofNeed::Known(false);
-                self.reads.push(Touch { path: self.paths.one(path), at, need, is_gone: false });
+                self.reads.push(Touch { path: self.paths.one(path), at, need, is_taken_back: false, is_gone: false });
             }
         }
     }
@@ -211,7 +214,7 @@ impl<'a> Work<'a> {
         }
         for place in files.values().flat_map(|history| &history.taken_back) {
             if let Some(touch) = self.edits.get_mut(*place) {
-                touch.need = ProofNeed::Known(false);
+                (touch.need, touch.is_taken_back) = (ProofNeed::Known(false), true);
             }
         }
     }
@@ -277,8 +280,27 @@ impl<'a> Work<'a> {
                 files.remove(touch.path.as_str());
             }
         }
+        files.retain(|file| !self.is_taken_back(file) || self.may_be_back(file));
         files.extend(self.inputs.without_need.iter().map(String::as_str));
         files
+    }
+
+    /// Whether all edits of the file were taken back.
+    pub(crate) fn is_taken_back(&self, file: &str) -> bool {
+        let mut touches = self.edits.iter().filter(|touch| touch.path == file).peekable();
+        touches.peek().is_some() && touches.all(|touch| touch.is_taken_back)
+    }
+
+    /// A file that is not what it was when the turn began is back at most to what was committed then: `git checkout` after a
+    /// commit restores what nobody has tested, and others may have written the file meanwhile.
+    fn may_be_back(&self, file: &str) -> bool {
+        match &self.inputs.changes {
+            Changes::Known(set) if set.scope == Scope::TurnBaseline => {
+                let changed = set.files.iter().find(|changed| changed.path.as_bytes() == file.as_bytes());
+                changed.is_none_or(|changed| changed.how == [How::NoLongerDirty])
+            }
+            _ => true,
+        }
     }
 
     /// When one of the files was last edited so that a run could say something about it.

@@ -28,7 +28,7 @@ const LONGEST_WRITE_AHEAD_LOG: u64 = 512 * 1024;
 /// Who opens the journal decides how long to wait and how firmly to write.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum OpenFor {
-    /// An agent waits: at most 100 ms for locks; commits survive a kill, not always a power cut.
+    /// An agent waits: at most half a second for a lock that nobody gives back; commits survive a kill, not always a power cut.
     Hook,
     /// A person waits: some seconds for locks; commits survive a power cut.
     Command,
@@ -37,7 +37,8 @@ pub enum OpenFor {
 impl OpenFor {
     fn lock_limit(self) -> Duration {
         match self {
-            Self::Hook => Duration::from_millis(100),
+            // Fifty hooks at once share the processors: whoever has the lock may not run for a while.
+            Self::Hook => Duration::from_millis(500),
             Self::Command => Duration::from_secs(5),
         }
     }
@@ -63,7 +64,6 @@ pub struct Journal {
 impl Journal {
     /// Opens the journal in `directory`; creates both where they are missing, for this user only.
     pub fn open(directory: &Path, open_for: OpenFor) -> Result<Self, JournalError> {
-        let start = Instant::now();
         let limit = open_for.lock_limit();
         let path = directory.join(FILE_NAME);
         let mut connection = match connect(&path) {
@@ -80,9 +80,7 @@ impl Journal {
         schema::prepare(&mut connection, &path, limit)?;
         connection.execute_batch(open_for.synchronous()).map_err(failed)?;
         connection.pragma_update(None, "wal_autocheckpoint", 0).map_err(failed)?;
-        // What opening has already waited is not waited again.
-        let lock_limit = limit.saturating_sub(start.elapsed()).max(limit / 10);
-        Ok(Self { connection, path, lock_limit, wrote: false })
+        Ok(Self { connection, path, lock_limit: limit, wrote: false })
     }
 
     /// Whether there is a journal in `directory`, for those who must not create one by looking.
@@ -263,24 +261,30 @@ fn create(directory: &Path, path: &Path) -> Result<(), JournalError> {
     }
 }
 
+/// A queue of writers that moves is waited for so many times longer than a lock that nobody gives back.
+const LONGEST_QUEUE: u32 = 10;
+
 /// Begins a writing transaction. SQLite's own waiting sleeps ever longer, so that the process that has waited
 /// longest looks least often: of fifty hooks at once some then ran into the limit. This one looks every
-/// millisecond.
+/// millisecond, and counts anew whenever another process has written.
 fn wait_for_turn(connection: &Connection, limit: Duration) -> rusqlite::Result<Transaction<'_>> {
     let start = Instant::now();
+    let mut moved = (start, None);
     connection.busy_timeout(Duration::ZERO)?;
     loop {
-        match Transaction::new_unchecked(connection, TransactionBehavior::Immediate) {
-            Err(error)
-                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && start.elapsed() < limit =>
-            {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            begun => {
-                connection.busy_timeout(limit)?;
-                return begun;
+        let begun = Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
+        let is_busy = matches!(&begun, Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy));
+        if is_busy {
+            let seen = connection.pragma_query_value(None, "data_version", |row| row.get::<_, i64>(0)).ok();
+            if seen != moved.1 {
+                moved = (Instant::now(), seen);
             }
         }
+        if !is_busy || moved.0.elapsed() >= limit || start.elapsed() >= limit * LONGEST_QUEUE {
+            connection.busy_timeout(limit)?;
+            return begun;
+        }
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 

@@ -144,25 +144,28 @@ pub fn live_unproven(
 
 fn live(reader: &Reading<'_>, id: RepositoryId, disk: &mut Disk<'_>) -> Result<Vec<Standing>, JournalError> {
     let mut unproven = reader.unproven(id, MOST_UNPROVEN)?;
-    let mut looked_at: BTreeMap<(BytePath, String), bool> = BTreeMap::new();
-    unproven.retain(|Standing { version, .. }| {
+    let mut looked_at: BTreeMap<(BytePath, String), Option<i64>> = BTreeMap::new();
+    unproven.retain_mut(|Standing { version, .. }| {
         let key = (version.path.clone(), version.content.clone());
-        *looked_at.entry(key).or_insert_with(|| is_there(disk, version))
+        let written = *looked_at.entry(key).or_insert_with(|| written_here(disk, version));
+        version.modified_ns = written.unwrap_or_default();
+        written.is_some()
     });
     Ok(unproven)
 }
 
-/// Whether the working tree has this very content. It is read only if its size is right and its time is another.
-fn is_there(disk: &mut Disk<'_>, version: &FileVersion) -> bool {
-    match disk.metadata(&version.path) {
-        None => version.content == NO_FILE,
-        Some((metadata, _)) => {
-            metadata.len() == version.size
-                && version.content != NO_FILE
-                && (modified_ns(&metadata) == version.modified_ns
-                    || disk.blob_id(&version.path).as_ref() == Some(&version.content))
-        }
-    }
+/// When this very content was written in the working tree, which may be another one than that of the ledger's stop; `None` if it
+/// is not there. It is read only if its size is right and its time is another.
+fn written_here(disk: &mut Disk<'_>, version: &FileVersion) -> Option<i64> {
+    let Some((metadata, _)) = disk.metadata(&version.path) else {
+        return (version.content == NO_FILE).then_some(version.modified_ns);
+    };
+    let written = modified_ns(&metadata);
+    let is_it = metadata.len() == version.size
+        && version.content != NO_FILE
+        && (written == version.modified_ns
+            || disk.blob_id(&version.path).as_ref() == Some(&version.content));
+    is_it.then_some(written)
 }
 
 /// Whether the policy could ask for something.

@@ -1,13 +1,15 @@
 //! All benchmarks with few rounds, and one table of what they came to: each line beside a peer or a limit that was measured
 //! in the same run. A benchmark that cannot be run here is named, and the others go on.
 
+use super::ledger::{self, LedgerArguments};
 use super::row::Row;
 use super::{checkpoint, clients, hook, kernel, replay, run, snapshot, transcript, workflow};
 
 pub(crate) fn run_all(matching: impl Fn() -> Result<(), String>) -> Result<(), String> {
     type Bench = (&'static str, fn() -> Result<Vec<Row>, String>);
-    let benches: [Bench; 9] = [
+    let benches: [Bench; 10] = [
         ("hook", || hook::run(40)),
+        ("ledger", || ledger::run(&LedgerArguments::alone(40))),
         ("transcript", transcript::run),
         ("snapshot", || snapshot::run(7, 50_000)),
         ("workflow", || workflow::run(40)),

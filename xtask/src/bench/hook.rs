@@ -122,6 +122,11 @@ impl HookBench {
         command
     }
 
+    /// Where its journal is.
+    pub(super) fn state(&self) -> &Path {
+        self.state.path()
+    }
+
     /// A turn of a session of its own: what its prompt and its stop took.
     pub(super) fn turn(&mut self, repository: &Path, transcript: &Path) -> Result<[ProcessCost; 2], String> {
         self.session += 1;
@@ -243,6 +248,25 @@ impl HookBench {
             None => Err("the log has no stop".to_owned()),
         }
     }
+}
+
+/// Turns of several programs or states, one after the other in every round, so that whatever else the machine does falls on
+/// all of them: what the prompts and the stops of each took.
+pub(super) fn in_turns(
+    benches: &mut [HookBench],
+    repository: &Path,
+    transcript: &Path,
+    rounds: usize,
+) -> Result<Vec<[Vec<ProcessCost>; 2]>, String> {
+    let mut costs: Vec<[Vec<ProcessCost>; 2]> = benches.iter().map(|_| Default::default()).collect();
+    for _ in 0..rounds {
+        for (bench, of_events) in benches.iter_mut().zip(&mut costs) {
+            for (cost, of_event) in bench.turn(repository, transcript)?.into_iter().zip(of_events) {
+                of_event.push(cost);
+            }
+        }
+    }
+    Ok(costs)
 }
 
 /// The prompt of the samples that the transcripts are made of.

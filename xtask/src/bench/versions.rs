@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::hook::{HookBench, ProcessCost, measure, repository};
+use super::hook::{HookBench, ProcessCost, in_turns, measure, repository};
 use super::records::{MEGABYTE, Records};
 use super::row::Row;
 use super::{milliseconds, percentile};
@@ -36,6 +36,10 @@ const PRESETS: [(&str, &str); 2] = [
     ("teleclaude", "presets = [\"teleclaude\"]\n"),
 ];
 
+/// Of the lines of [`row`].
+pub(super) const HEADING: &str =
+    "\n| what | before p10 | after p10 | after ÷ before | p50 | processor time p50 |\n|---|---|---|---|---|---|";
+
 pub(crate) fn run(arguments: &VersionsArguments) -> Result<Vec<Row>, String> {
     let after = match &arguments.after {
         Some(program) => program.clone(),
@@ -44,9 +48,7 @@ pub(crate) fn run(arguments: &VersionsArguments) -> Result<Vec<Row>, String> {
     let programs = [arguments.before.clone(), after];
     let folder = root().join("target/bench");
     fs_err::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    println!(
-        "\n| what | before p10 | after p10 | after ÷ before | p50 | processor time p50 |\n|---|---|---|---|---|---|"
-    );
+    println!("{HEADING}");
     let mut rows = hooks(&programs, &folder, arguments.rounds)?;
     for (name, policy) in PRESETS {
         let Some(corpus) = &arguments.corpus else { break };
@@ -61,24 +63,15 @@ fn hooks(programs: &[PathBuf; 2], folder: &Path, rounds: usize) -> Result<Vec<Ro
     let transcript = folder.join("50mb.jsonl");
     Records::load()?.write(&transcript, 50 * MEGABYTE, 200 * 1024)?;
     let repository = repository(folder, 1_000)?;
-    let mut benches = programs.clone().map(|program| HookBench::new(folder, program));
-    // By event, then by program.
-    let mut of_events = [[Vec::new(), Vec::new()], [Vec::new(), Vec::new()]];
-    for _ in 0..rounds {
-        for (place, bench) in benches.iter_mut().enumerate() {
-            let bench = bench.as_mut().map_err(|error| error.clone())?;
-            let costs = bench.turn(&repository, &transcript)?;
-            for (of_event, cost) in of_events.iter_mut().zip(costs) {
-                if let Some(of_program) = of_event.get_mut(place) {
-                    of_program.push(cost);
-                }
-            }
-        }
-    }
+    let benches: Result<Vec<HookBench>, String> =
+        programs.iter().map(|program| HookBench::new(folder, program.clone())).collect();
+    let mut costs = in_turns(&mut benches?, &repository, &transcript, rounds)?.into_iter();
+    let (Some(before), Some(after)) = (costs.next(), costs.next()) else { return Ok(Vec::new()) };
+    let of_events = before.into_iter().zip(after);
     Ok(["hook at a prompt", "hook at a stop"]
         .iter()
-        .zip(&of_events)
-        .map(|(what, costs)| row(what, costs))
+        .zip(of_events)
+        .map(|(what, (before, after))| row(what, &[before, after]))
         .collect())
 }
 
@@ -104,7 +97,7 @@ fn replays(
     Ok(row)
 }
 
-fn row(what: &str, costs: &[Vec<ProcessCost>; 2]) -> Row {
+pub(super) fn row(what: &str, costs: &[Vec<ProcessCost>; 2]) -> Row {
     let all = |one: fn(&ProcessCost) -> Duration| {
         costs.each_ref().map(|costs| costs.iter().map(one).collect::<Vec<_>>())
     };

@@ -279,13 +279,15 @@ fn text(
             Fresh::AfterChange => "after the change",
             Fresh::ThisTurn => "anywhere in the turn",
         };
-        let proof = match action.proof {
-            Proof::Evidence => evidence.join(", "),
+        let any = match action.proof {
+            Proof::Evidence => None,
             Proof::Verification => {
-                "any run that verifies code: tests, a type check, a build, a linter, the program".to_owned()
+                Some("any run that verifies code: tests, a type check, a build, a linter, the program")
             }
-            Proof::Installation => "whatever installs dependencies, or works with them".to_owned(),
+            Proof::Installation => Some("whatever installs dependencies, or works with them"),
         };
+        let proof: Vec<String> = evidence.into_iter().chain(any.map(str::to_owned)).collect();
+        let proof = proof.join(", ");
         let level = match action.level {
             RuleLevel::Hold => "",
             RuleLevel::Notify => "; only told",

@@ -134,3 +134,39 @@ fn prove_runs_a_command_and_records_what_it_covers() {
     world.commit("work");
     assert_eq!(answer(&world, &["verify", "HEAD~1..HEAD"]).code, Some(0));
 }
+
+/// H6: with a journal that cannot be used nothing is proven, and nobody who is asked calls anything clear.
+#[test]
+fn a_journal_that_cannot_be_used_is_told_and_proves_nothing() {
+    type Damage = fn(&World);
+    let damages: [(Damage, &str); 2] = [
+        (
+            |world| {
+                for suffix in ["-wal", "-shm"] {
+                    let _ = fs_err::remove_file(world.state.join(format!("journal.db{suffix}")));
+                }
+                fs_err::write(world.journal(), vec![b'x'; 8192]).unwrap();
+            },
+            "is damaged: file is not a database",
+        ),
+        (
+            |world| world.database().execute_batch("PRAGMA user_version = 99099").unwrap(),
+            "was written by a newer version",
+        ),
+    ];
+    for (damage, why) in damages {
+        let world = World::new(PYTHON);
+        let session = ignored(&world);
+        damage(&world);
+        let told = format!("`{}` {why}", world.journal().display());
+        let verified = answer(&world, &["verify"]);
+        let without_format = |line: &str| line.split(" (format").next().unwrap().to_owned();
+        let error = without_format(verified.stderr.lines().next().unwrap());
+        assert_eq!((verified.code, error), (Some(2), format!("error: {told}")));
+        let status = answer(&world, &["status"]).stdout;
+        let lines = status.lines().filter(|line| line.starts_with("journal"));
+        let lines: Vec<String> = lines.map(without_format).collect();
+        assert_eq!(lines, [format!("journal     {told}")]);
+        assert_eq!(status_line(&world, &session), "checkstone: ready\n");
+    }
+}

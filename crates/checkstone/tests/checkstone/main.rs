@@ -25,6 +25,7 @@ mod hook;
 mod init;
 mod integrations;
 mod ledger;
+mod ledger_model;
 mod log;
 #[allow(dead_code, reason = "the tests of the library need more of it")]
 #[path = "../../../workflow/tests/workflow/integrations/server.rs"]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use settings::{
-    At, Boolean, Choice, Choices as _, Entry, Kind, List, Name, Names, Nested, OneOrMore, Reader, Shape,
+    At, Boolean, Choice, Entry, Kind, List, Name, Names, Nested, OneOrMore, Reader, Shape,
     TableOfKeys, Text, Time, TimeLimit, Whole, choices, table,
 };
 
@@ -218,9 +218,9 @@ table! {
         usual: Text, or "none";
         /// The observation if no evidence was seen; `{category}` is what changed.
         gap: Text, or "none";
-        /// What counts as evidence, if there is no list of commands.
+        /// What counts as evidence beside the commands in `evidence`.
         proof: Choice<Proof> = Proof::Evidence;
-        /// Commands that prove it; if there are any, they alone do. Each is a program and words that must occur as whole arguments,
+        /// Commands that prove it, beside what `proof` says; with `proof = "evidence"` they alone do. Each is a program and words that must occur as whole arguments,
         /// in order. `make restart` is met by `make -j4 restart`; a `*` stands for any text within an argument, as in `npm run test:*`.
         evidence: Patterns = Vec::new();
         /// What happens if no evidence was seen.
@@ -235,7 +235,7 @@ table! {
 choices! {
     /// What counts as evidence.
     pub enum Proof {
-        /// The commands in `evidence`.
+        /// Nothing but the commands in `evidence`.
         Evidence = "evidence",
         /// Any run that verifies code: tests, a type check, a build, a linter, the program itself.
         Verification = "verification",
@@ -415,13 +415,6 @@ impl Kind for Actions {
             let id = At { value: key.get_ref().to_string(), place: reader.place(key.span()) };
             let table = reader.table(Entry { key, value })?;
             let action = Action::read(table, reader);
-            let has_evidence = action.evidence.as_ref().is_some_and(|evidence| !evidence.is_empty());
-            if let Some(proof) = action.proof.filter(|proof| has_evidence && *proof != Proof::Evidence) {
-                let word = Proof::word(proof);
-                let message =
-                    format!("`proof = \"{word}\"` does not count beside `evidence`; leave one of them out");
-                reader.warnings.push(id.place.problem(message));
-            }
             Some(ActionLayer { id: Some(id), ..action })
         });
         Some(actions.collect())

@@ -168,14 +168,16 @@ impl Demand<'_> {
         last.filter(|_| covers.is_empty())
     }
 
-    /// What was seen decides how the contents of the files stand. What is only reported is not asked of anybody.
+    /// What was seen decides how the contents of the files stand. What is only reported is not asked of anybody. What has to be
+    /// done again for the same content is not proven by having been done before.
     fn stand(&mut self, files: BTreeSet<String>, seen: &Seen) {
         let proof = match seen {
             Seen::Evidence(evidence) => ContentProof::Proven(evidence.clone()),
-            _ if self.action.level == RuleLevel::Hold => ContentProof::Unproven,
-            _ => return,
+            _ if self.action.level != RuleLevel::Hold => return,
+            _ if self.action.is_about_content() => ContentProof::Unproven,
+            _ => ContentProof::TakenBack,
         };
-        if self.action.is_about_content() {
+        if self.action.is_in_ledger() {
             let action = &self.action.id;
             let stand = |path| FileStanding { path, action: action.clone(), proof: proof.clone() };
             self.standings.extend(files.into_iter().map(stand));
@@ -298,7 +300,7 @@ impl Looking<'_, '_> {
         for Candidate { ran, objection, strength } in
             candidates(action, self.usual, code, self.work).into_iter().rev()
         {
-            if action.proof == Proof::Verification && !is_about(ran.command, covers) {
+            if action.proof == Proof::Verification && strength.is_some() && !is_about(ran.command, covers) {
                 continue;
             }
             let objection = objection.or_else(|| {
@@ -336,7 +338,7 @@ impl Looking<'_, '_> {
         for path in demand.covers.clone() {
             let Some(package) = repository.package_of(&path) else { continue };
             let code = PackageCode::of(package, &path);
-            if package.strongest(&code.languages).is_none() {
+            if demand.action.evidence.is_empty() && package.strongest(&code.languages).is_none() {
                 continue;
             }
             if let Some((evidence, at)) = self.execution(demand.action, &path) {
@@ -490,21 +492,21 @@ fn candidates<'a>(
             strength: Some(run.strength),
         })
     };
-    match action.proof {
-        Proof::Evidence => {
-            let named = work.commands().filter(|ran| evidence::names(action, ran));
-            named.map(|ran| Candidate { ran, objection: evidence::objection(&ran), strength: None }).collect()
-        }
-        Proof::Verification => verifying().collect(),
-        Proof::Installation => {
-            let installing = work.commands().filter(|ran| ran.command.does(Deed::Installs));
-            let installing =
-                installing.map(|ran| Candidate { ran, objection: not_installed(&ran), strength: None });
-            let mut found: Vec<_> = installing.chain(verifying()).collect();
-            found.sort_by_key(|candidate| candidate.ran.at);
-            found
-        }
+    let named = work.commands().filter(|ran| evidence::names(action, ran));
+    let mut found: Vec<_> = named
+        .map(|ran| Candidate { ran, objection: evidence::objection(&ran), strength: None })
+        .collect();
+    if action.proof == Proof::Installation {
+        let installing = work.commands().filter(|ran| ran.command.does(Deed::Installs));
+        found.extend(
+            installing.map(|ran| Candidate { ran, objection: not_installed(&ran), strength: None }),
+        );
     }
+    if action.proof != Proof::Evidence {
+        found.extend(verifying());
+    }
+    found.sort_by_key(|candidate| candidate.ran.at);
+    found
 }
 
 /// An installation whose status is hidden went well unless the whole says otherwise.

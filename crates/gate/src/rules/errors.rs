@@ -42,16 +42,16 @@ pub(crate) struct Failure<'a> {
 }
 
 impl<'a> Failure<'a> {
-    /// Whether tests, a type check or a build found something wrong with what changed.
-    pub(crate) fn is_red(&self, changed: &[Changed], work: &Work<'_>) -> bool {
+    /// The changed files that tests, a type check or a build found something wrong with.
+    pub(crate) fn red_files(&self, changed: &[Changed], work: &Work<'_>) -> BTreeSet<String> {
         let files = changed.iter().filter(|file| file.is_code() && self.concerns(&file.path, work));
         let files: BTreeSet<String> = files.map(|file| file.path.clone()).collect();
         let last_edit = work.last_edit_that_needs_proof(&files);
         // Tests that fail before there is anything to pass them are written on purpose.
         let is_more_than_tests = files.iter().any(|path| !is_test_file(path));
-        !files.is_empty()
-            && self.is_about_the_code(is_more_than_tests)
-            && last_edit.is_none_or(|edit| edit < self.at)
+        let is_red =
+            self.is_about_the_code(is_more_than_tests) && last_edit.is_none_or(|edit| edit < self.at);
+        if is_red { files } else { BTreeSet::new() }
     }
 
     /// Whether what failed says something about this file: it ran in its package, by a program of its language.
@@ -128,10 +128,8 @@ pub(crate) fn is_waived(policy: &Policy, failure: &Failure<'_>, waived: &[Waived
 }
 
 fn asks_for(action: &Action, command: &SimpleCommand) -> bool {
-    match action.proof {
-        Proof::Verification => Strength::of_command(command).is_some(),
-        _ => action.evidence.iter().any(|pattern| pattern.matches(command)),
-    }
+    action.evidence.iter().any(|pattern| pattern.matches(command))
+        || (action.proof == Proof::Verification && Strength::of_command(command).is_some())
 }
 
 /// What is told of a failure that nothing settled.

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use outputs::Summary;
-use programs::shell::{Attribution, Intents, Output, Pattern};
+use programs::repository::Repository;
+use programs::shell::{Attribution, Intents, Output, Pattern, SimpleCommand};
 use transcript::{Call, Outcome};
 
 use super::chain;
@@ -15,20 +16,31 @@ use crate::ran::Ran;
 use crate::strength::Strength;
 use crate::work::{SLACK_NS, Work};
 
+/// File times come from a clock that ticks in milliseconds, and a run's record is written a moment after its end.
+const FILE_CLOCK_NS: i128 = 100_000_000;
+
 impl Action {
-    /// Whether a run says something about the content of files, so that the same content is proven whenever it comes back. A
-    /// restart or an installation acts on something else, and has to be done again.
+    /// Whether a run is recorded in the ledger for the contents that it covers. An installation, and what is done anywhere in
+    /// the turn, is not about contents at all.
+    pub(crate) fn is_in_ledger(&self) -> bool {
+        self.fresh == Fresh::AfterChange && self.proof != Proof::Installation
+    }
+
+    /// Whether a run verifies the content itself, so that the same content needs no second run whenever it comes back. That is
+    /// known of programs of the table, and of scripts and tasks by what they are called: `./ci.sh`, `make check`. Anything
+    /// else, such as `make restart`, may act on something beside the files, and has to be done again.
     pub(crate) fn is_about_content(&self) -> bool {
+        let nothing_known = Repository::default();
         let verifies = |pattern: &Pattern| {
             let intents = Intents::read(pattern.as_str());
-            intents.commands().iter().any(|command| Strength::of_command(command).is_some())
+            let does = |command: &SimpleCommand| {
+                let runs = nothing_known.runs(command, "");
+                runs.into_iter().any(|run| Strength::of_run(command, run.deed).is_some())
+            };
+            intents.commands().iter().any(does)
         };
-        self.fresh == Fresh::AfterChange
-            && match self.proof {
-                Proof::Verification => true,
-                Proof::Installation => false,
-                Proof::Evidence => self.evidence.iter().any(verifies),
-            }
+        self.is_in_ledger()
+            && (self.proof == Proof::Verification || self.evidence.iter().any(verifies))
     }
 }
 
@@ -90,7 +102,10 @@ pub(crate) fn staleness(
         return Some("it may have written what changed itself".to_owned());
     }
     let ended = ran.call.ended_at.as_deref().filter(|_| !only_ran).or(ran.call.at.as_deref());
-    let ended: Timestamp = ended?.parse().ok()?;
+    let ended = ended?;
+    // Without a fraction a record is exact to the second; with one, the clock of the files is the coarser one.
+    let slack = if ended.contains('.') { FILE_CLOCK_NS } else { SLACK_NS };
+    let ended: Timestamp = ended.parse().ok()?;
     let is_newer = |file: &&Changed| {
         let Some(written) =
             file.modified_ns.and_then(|nanoseconds| Timestamp::from_nanosecond(nanoseconds.into()).ok())
@@ -98,9 +113,9 @@ pub(crate) fn staleness(
             return false;
         };
         // A time in the future says nothing: no run can be younger (L12).
-        let is_future = work.stopped_at().is_some_and(|now| written.as_nanosecond() > now + SLACK_NS);
+        let is_future = work.stopped_at().is_some_and(|now| written.as_nanosecond() > now);
         !is_future
-            && written.as_nanosecond() > ended.as_nanosecond() + SLACK_NS
+            && written.as_nanosecond() > ended.as_nanosecond() + slack
             && !work.was_laid_out(written, ran.at)
     };
     let newer = changed.iter().filter(|file| covers.contains(&file.path)).find(is_newer);

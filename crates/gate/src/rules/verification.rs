@@ -96,14 +96,12 @@ pub(crate) fn of_turn<'a>(
         return runs;
     }
     // What fails without the change as well says nothing against it (W25).
-    let failed_before: Vec<(&SimpleCommand, Vec<String>)> = runs
-        .iter()
-        .filter(|run| away.contains(&run.ran.at) && run.showed == Showed::Red)
-        .map(|run| (run.ran.command, run.targets.clone()))
-        .collect();
+    let failed_before = runs.iter().filter(|run| away.contains(&run.ran.at) && run.showed == Showed::Red);
+    let failed_before: Vec<VerifyingRun<'a>> = failed_before.cloned().collect();
     let failed_before = |run: &VerifyingRun<'_>| {
-        let is_it = |(command, targets): &(&SimpleCommand, Vec<String>)| {
-            run.ran.command.is_same_use(command) && run.targets == *targets
+        let is_it = |before: &VerifyingRun<'_>| {
+            run.ran.command.is_same_use(before.ran.command)
+                && (&run.targets, &run.covers) == (&before.targets, &before.covers)
         };
         failed_before.iter().any(is_it)
     };

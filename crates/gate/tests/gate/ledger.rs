@@ -163,7 +163,7 @@ fn l3_a_commit_of_unproven_work_is_told_or_held_once() {
 
 /// A restart acts on something else than the files: the same content needs it again.
 #[test]
-fn only_actions_about_content_are_proven() {
+fn only_what_verifies_content_is_proven_by_an_earlier_run() {
     let own = policy(
         "[[category]]\nname = \"service\"\ninclude = [\"service/**\"]\nrequire = [\"restart\", \"tests\", \"shell\"]\n
          [action.restart]\nsay = \"Run `make restart`\"\nevidence = [\"make restart\"]\n
@@ -171,6 +171,33 @@ fn only_actions_about_content_are_proven() {
          [action.shell]\nsay = \"Run `shellcheck`\"\nevidence = [\"shellcheck\"]\nlevel = \"notify\"",
     );
     let ids: Vec<&str> = needs(&own, "service/a.py").iter().map(|action| action.id.as_str()).collect();
-    assert_eq!(ids, ["tests"]);
+    assert_eq!(ids, ["restart", "tests"]);
     assert_eq!(needs(&own, "README.md").len(), 0);
+    let mut turn = inputs(vec![edit("service/a.py")], &["service/a.py"]);
+    let earlier = |action: &str| ProvenFile {
+        path: "service/a.py".to_owned(),
+        action: action.to_owned(),
+        command: "make".to_owned(),
+    };
+    turn.ledger.proven = vec![earlier("restart"), earlier("tests")];
+    let verdict = judge(&own, &turn);
+    assert_eq!((verdict.reason.as_str(), standings(&verdict)), ("missing: restart", vec!["!service/a.py".to_owned()]));
+}
+
+/// A script of one's own is in the ledger, whatever it is called.
+#[test]
+fn l2_evidence_that_is_a_bare_script_is_in_the_ledger() {
+    for script in ["./ci.sh", "./go.sh"] {
+        let own = policy(&format!(
+            "[[category]]\nname = \"code\"\ninclude = [\"*.py\"]\nrequire = [\"ci\"]\n
+             [action.ci]\nsay = \"Run `{script}`\"\nevidence = [\"{script}\"]"
+        ));
+        let mut turn = inputs(vec![edit("a.py")], &["a.py"]);
+        assert_eq!(judge(&own, &turn).reason, "missing: ci");
+        (turn.history.holds_this_turn, turn.history.hold_received) = (1, true);
+        let said = "Unproven: `a.py` needs `ci`. The agent was asked for it, and went on without it.";
+        assert_eq!(told(&own, &turn), format!("notify: [checkstone] {said}"));
+        turn.calls = inputs(vec![edit("a.py"), ran(script)], &["a.py"]).calls;
+        assert_eq!(standings(&judge(&own, &turn)), ["+a.py"]);
+    }
 }

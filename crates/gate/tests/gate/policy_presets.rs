@@ -242,15 +242,19 @@ fn evidence_that_people_really_run() {
     }
 }
 
-/// An action says in some way what to do and what proves it; a list of commands is all that proves it.
+/// Commands of one's own count beside what the preset says; with `proof = "evidence"` they are all that counts.
 #[test]
-fn commands_of_ones_own_are_all_that_counts() {
-    let policy = load("presets = [\"python\"]\n[action.python-tests]\nevidence = [\"./check\"]");
-    assert_eq!(policy.action("python-tests").unwrap().proof, Proof::Evidence);
-    let judged = |command: &str| {
-        brief(&gate::judge(&policy, &inputs(vec![read("a.py"), edit("a.py"), ran(command)], &["a.py"])))
+fn commands_of_ones_own_count_too_or_alone() {
+    let own = "presets = [\"python\"]\n[action.python-tests]\nevidence = [\"./go\"]";
+    let judged = |policy: &Policy, command: &str| {
+        brief(&gate::judge(policy, &inputs(vec![read("a.py"), edit("a.py"), ran(command)], &["a.py"])))
     };
-    assert_eq!([judged("./check"), judged("pytest")], ["notify", "hold python-tests"]);
+    let policy = load(own);
+    assert_eq!(policy.action("python-tests").unwrap().proof, Proof::Verification);
+    assert_eq!([judged(&policy, "./go"), judged(&policy, "pytest")], ["notify", "notify"]);
+    assert_eq!(judged(&policy, "ls"), "hold python-tests");
+    let alone = load(&format!("{own}\nproof = \"evidence\""));
+    assert_eq!([judged(&alone, "./go"), judged(&alone, "pytest")], ["notify", "hold python-tests"]);
 }
 
 fn proves(policy: &Policy, action: &str, command: &str) -> bool {

@@ -1,8 +1,9 @@
 //! What real sessions do (W) and what slips through (L), case by case: what needs no proof, who waits, which package a run is
 //! about, and what is said in the repository's own words.
 
+use change_set::{ChangedFile, How, Scope};
 use contents::{Nature, TextHash};
-use gate::{Inputs, Waiting, is_running_check, judge};
+use gate::{Changes, Inputs, Waiting, is_running_check, judge};
 use programs::repository::{Repository, RepositoryFile};
 use transcript::{Call, FileEdit, Outcome};
 
@@ -89,14 +90,28 @@ fn w21_what_is_gone_needs_no_proof() {
     let back = || edited("app/a.py", Nature::Code, "two", "one");
     let other = || edited("app/a.py", Nature::Code, "two", "three");
     let opened = || read("app/a.py");
+    let judged = |calls: Vec<Call>, scope: Scope, how: How| {
+        let mut turn = with_files(calls, vec![ChangedFile { how: vec![how], ..changed("app/a.py") }]);
+        let Changes::Known(set) = &mut turn.changes else { unreachable!() };
+        set.scope = scope;
+        brief(&judge(&policy(PYTHON), &turn))
+    };
+    let restored = || vec![opened(), there(), ran("git checkout -- app/a.py")];
+    let removed = || vec![write("app/a.py"), ran("rm app/a.py")];
+    for calls in [vec![opened(), there(), back()], restored(), removed()] {
+        assert_eq!(judged(calls.clone(), Scope::Touched, How::Unstaged), "pass");
+        // It is back to what was committed before the turn, and not to what lay there.
+        assert_eq!(judged(calls.clone(), Scope::TurnBaseline, How::NoLongerDirty), "pass");
+        // It is not what it was: a commit of the turn was restored, or others wrote it.
+        assert_eq!(judged(calls.clone(), Scope::TurnBaseline, How::Committed), "hold python-tests");
+        assert_eq!(judged(calls, Scope::TurnBaseline, How::Unstaged), "hold python-tests");
+    }
     table(
         &policy(PYTHON),
         &["app/a.py"],
         vec![
-            (vec![opened(), there(), back()], "pass"),
             (vec![opened(), there(), other()], "hold python-tests"),
             (vec![opened(), there(), other(), back()], "hold python-tests"),
-            (vec![opened(), there(), ran("git checkout -- app/a.py")], "pass"),
             (
                 vec![
                     opened(),
@@ -107,7 +122,6 @@ fn w21_what_is_gone_needs_no_proof() {
                 ],
                 "notify",
             ),
-            (vec![write("app/a.py"), ran("rm app/a.py")], "pass"),
             (vec![opened(), there(), ran("rm app/a.py")], "hold python-tests"),
         ],
     );
@@ -369,6 +383,15 @@ fn w6_what_sed_counts_up_needs_no_proof() {
     }
 }
 
+/// A turn without a baseline in which `app/a.py` is dirty: with one, a file that is back is no changed file.
+fn touched(calls: Vec<Call>) -> Inputs {
+    let mut turn = inputs(calls, &["app/a.py"]);
+    if let Changes::Known(set) = &mut turn.changes {
+        set.scope = Scope::Touched;
+    }
+    turn
+}
+
 /// W21: git brings back what was there before the turn, unless it is asked for another revision.
 #[test]
 fn w21_git_takes_back_what_it_restores() {
@@ -390,7 +413,7 @@ fn w21_git_takes_back_what_it_restores() {
     ] {
         let there = edited("app/a.py", Nature::Code, "one", "two");
         let calls = vec![read("app/a.py"), there, ran(command)];
-        table(&policy(PYTHON), &["app/a.py"], vec![(calls, expected)]);
+        assert_eq!(brief(&judge(&policy(PYTHON), &touched(calls))), expected, "{command}");
     }
     // A file that the turn made and removed, and one that was there before.
     for (calls, expected) in [
@@ -401,7 +424,8 @@ fn w21_git_takes_back_what_it_restores() {
             "hold python-tests",
         ),
     ] {
-        table(&policy(PYTHON), &["app/a.py"], vec![(calls, expected)]);
+        let shown = format!("{calls:#?}");
+        assert_eq!(brief(&judge(&policy(PYTHON), &touched(calls))), expected, "{shown}");
     }
 }
 
@@ -434,7 +458,6 @@ fn w21_edits_of_whole_files_and_of_several_parts() {
     ] {
         let calls = [vec![read("app/a.py")], calls].concat();
         let shown: Vec<_> = calls.iter().map(|call| format!("{:?}", call.edits)).collect();
-        let verdict = judge(&policy(PYTHON), &inputs(calls, &["app/a.py"]));
-        assert_eq!(brief(&verdict), expected, "{shown:#?}");
+        assert_eq!(brief(&judge(&policy(PYTHON), &touched(calls))), expected, "{shown:#?}");
     }
 }

@@ -55,7 +55,9 @@ fn e3_where_the_exit_status_is_hidden_the_output_decides() {
             (vec![printed(command, "bash: pytest: command not found")], "hold python-tests +missing-action"),
         ]);
         // A list of one's own is taken at its word.
-        let own = policy("presets = [\"python\"]\n[action.python-tests]\nevidence = [\"pytest\"]");
+        let own = policy(
+            "presets = [\"python\"]\n[action.python-tests]\nproof = \"evidence\"\nevidence = [\"pytest\"]",
+        );
         let calls = |call: Call| vec![read("app/main.py"), edit("app/main.py"), call];
         table(
             &own,

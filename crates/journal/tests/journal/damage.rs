@@ -193,7 +193,7 @@ fn another_programs_database_is_left_alone() {
     assert_eq!(fs_err::read(state.database()).unwrap(), before);
 }
 
-/// Waiting ends after 100 ms, at opening and at writing; reading does not wait at all.
+/// Waiting ends after half a second, at opening and at writing; reading does not wait at all.
 #[test]
 fn a_locked_journal_is_busy_soon() {
     let state = filled();

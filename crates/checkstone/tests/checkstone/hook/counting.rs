@@ -309,7 +309,7 @@ fn pause(seed: &mut u64, whole: Duration) -> Duration {
 }
 
 /// Starts all hooks before any of them is given its payload.
-fn together(world: &World, agent: &str, payloads: &[String]) -> Vec<HookAnswer> {
+pub(super) fn together(world: &World, agent: &str, payloads: &[String]) -> Vec<HookAnswer> {
     use std::io::Write as _;
     let start = |_| {
         let mut hook = world.hook(agent);

@@ -3,8 +3,9 @@
 
 use sandbox::RunToEnd as _;
 
+use super::counting::together;
 use super::session::{AGENTS, Session};
-use super::world::{IGNORED, PYTHON, RUN_TESTS, STILL_UNPROVEN, World};
+use super::world::{HookAnswer, IGNORED, PYTHON, RUN_TESTS, STILL_UNPROVEN, World};
 
 const FIXED: &str = "def add(a, b):\n    return a + b\n";
 const OTHER: &str = "def add(a, b):\n    return b + a\n";
@@ -94,6 +95,83 @@ fn l14_the_same_content_as_when_it_was_proven_is_proven() {
     // The unproven content is not there any more, and so nobody is told of it.
     second.prompt("Thanks");
     second.stop("Welcome.").passes();
+}
+
+/// L2: the evidence of an action of one's own is a script, and nothing else is known of it.
+#[test]
+fn l2_an_ignored_script_of_ones_own_is_told() {
+    for script in ["./ci.sh", "./go.sh"] {
+        let world = World::new(&format!(
+            "[[category]]\nname = \"code\"\ninclude = [\"*.py\"]\nrequire = [\"ci\"]\n\n\
+             [action.ci]\nsay = \"Run `{script}`\"\nevidence = [\"{script}\"]\n"
+        ));
+        let mut session = Session::new(&world, "claude");
+        session.prompt("Fix add");
+        session.edit("calc.py", FIXED);
+        let held = session.stop("Done.").holds();
+        session.receive(&held);
+        let told = "[checkstone] Unproven: `calc.py` needs `ci`. The agent was asked for it, and went on without it.";
+        assert_eq!(session.stop("I am done, really.").notifies(), told, "{script}");
+        assert_eq!(world.checkstone(&["verify"]).answer_to("").code, Some(1), "{script}");
+        session.prompt("Run it");
+        session.shell(script, "fine", 0);
+        session.stop("It is green.").passes();
+        session.prompt("Thanks");
+        session.stop("Welcome.").passes();
+        assert_eq!(world.checkstone(&["verify"]).answer_to("").code, Some(0), "{script}");
+    }
+}
+
+/// Fifty sessions in two worktrees of one repository are prompted at once, and stop at once: every proof and every unproven content
+/// is in the ledger.
+#[test]
+fn fifty_sessions_at_once_lose_nothing() {
+    let world = World::new(PYTHON);
+    let other = world.sandbox.path("other");
+    world.git(&["worktree", "add", "--quiet", other.to_str().unwrap()]);
+    let session = |number: usize| {
+        let mut session = Session::named(&world, "claude", &format!("session-{number:02}"));
+        if number % 2 == 1 {
+            session.folder.clone_from(&other);
+        }
+        session.type_prompt("Write a part");
+        session
+    };
+    let mut sessions: Vec<Session<'_>> = (0..50).map(session).collect();
+    let prompts: Vec<String> =
+        sessions.iter().map(|session| session.prompt_event("Write a part").to_string()).collect();
+    together(&world, "claude", &prompts).iter().for_each(HookAnswer::passes);
+    for (number, session) in sessions.iter_mut().enumerate() {
+        let file = session.folder.join(format!("part{number:02}.py"));
+        session.edit(file.to_str().unwrap(), &format!("def part():\n    return part_{number}\n"));
+    }
+    for session in sessions.iter_mut().step_by(2) {
+        session.test();
+    }
+    let stops: Vec<String> = sessions
+        .iter_mut()
+        .map(|session| {
+            session.say("Done.");
+            session.stop_event().to_string()
+        })
+        .collect();
+    let answers = together(&world, "claude", &stops);
+    let held: Vec<usize> = (0..50).filter(|number| answers[*number].is_hold()).collect();
+    assert_eq!(held, (0..50).filter(|number| number % 2 == 1).collect::<Vec<_>>(), "{}", world.log());
+    let unproven = |folder: &std::path::Path| {
+        let answer = world.checkstone(&["status", "--json"]).current_dir(folder).answer_to("").stdout;
+        let status: serde_json::Value = serde_json::from_str(&answer).unwrap();
+        let files = status["unproven"].as_array().unwrap().iter();
+        let mut files: Vec<String> =
+            files.map(|file| format!("{} {}", file["path"], file["session"])).collect();
+        files.sort();
+        files
+    };
+    let left = held.iter().map(|number| format!("\"part{number:02}.py\" \"session-{number:02}\""));
+    assert_eq!(unproven(&other), left.collect::<Vec<_>>());
+    assert_eq!(unproven(&world.repository), [""; 0]);
+    let verified = world.checkstone(&["verify"]).answer_to("").to_string();
+    assert_eq!(verified, "exit code: 0\n--- stdout\nproven  25 files\n--- stderr\n");
 }
 
 /// H6: without a journal that can be used, the agent passes, and the log has why.
