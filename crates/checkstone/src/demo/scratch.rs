@@ -26,7 +26,7 @@ require = ["tests"]
 [action.tests]
 order = 10
 say = "Run `sh test.sh`"
-evidence = ["sh test.sh"]
+evidence = ["sh test.sh", "make test"]
 "#;
 
 /// The person's own settings: what saves and pushes is switched on here, and nowhere else.
