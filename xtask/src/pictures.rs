@@ -7,6 +7,7 @@
 
 #[cfg(test)]
 mod check;
+mod ledger;
 mod page;
 mod run;
 mod screen;
@@ -70,6 +71,7 @@ pub(crate) fn make() -> Result<(), String> {
     process::output(Command::new("python3").arg("--version"))?;
     println!("building…");
     let program = built()?;
+    ledger::make(&program)?;
     page::make(&program)?;
     run::make(&program)?;
     let machine = clients::machine().ok_or("the clients have no packages for this machine")?;

@@ -14,6 +14,7 @@ use crate::error::CommandError;
 use crate::interruption::Interruption;
 use crate::printer::{FAINT, GOOD, Printer, STRONG};
 use scratch::DemoFolder;
+use text::wrap;
 
 /// Plays all scenes; each checks itself. What was written where comes at the end.
 pub(crate) fn play(folder: PathBuf, printer: &Printer) -> Result<(), CommandError> {
@@ -40,13 +41,17 @@ impl Stage<'_> {
 
     /// What happens, in our words.
     fn tell(&self, text: &str) {
-        self.printer.text(&format!("   {text}\n"));
+        self.printer.text(&format!("   {}\n", wrap(text, 3, self.printer.width())));
     }
 
     /// What the program or the agent says, word for word.
     fn quote(&self, text: &str) {
+        let width = self.printer.width().map(|width| width.saturating_sub("   │ ".chars().count()));
         for line in text.lines() {
-            self.printer.text(&format!("   {FAINT}│{FAINT:#} {}\n", crate::printer::shown(line)));
+            let line = crate::printer::shown(line);
+            for part in wrap(&line, 0, width).split('\n') {
+                self.printer.text(&format!("   {FAINT}│{FAINT:#} {part}\n"));
+            }
         }
     }
 

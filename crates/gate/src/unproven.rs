@@ -129,7 +129,10 @@ pub(crate) fn remark(policy: &Policy, inputs: &Inputs, mut verdict: Verdict) -> 
     let files = counted(left.len(), "file");
     let (decision, reason) = match holds {
         true => (Decision::Hold, format!("a commit has unproven work: {files}")),
-        false => (Decision::Notify, format!("unproven: {files}; {}", verdict.reason)),
+        false if !committed.is_empty() => {
+            (Decision::Notify, format!("{}; committed unproven work: {files}", verdict.reason))
+        }
+        false => (Decision::Notify, format!("{}; {files} unproven", verdict.reason)),
     };
     let is_all_clear = verdict.reason == ALL_CLEAR;
     let sentence = match holds {

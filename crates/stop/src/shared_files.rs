@@ -10,7 +10,7 @@ use change_set::BytePath;
 use changes::Touched;
 use gate::{Changes, Inputs, RecordedCall};
 use jiff::Timestamp;
-use journal::{Author, Journal, JournalError, Of, SHARED_FILES, Session, StandingSession, VerdictId};
+use journal::{Author, Journal, JournalError, Of, RecordedVerdict, SHARED_FILES, Session, StandingSession};
 use programs::shell::Intents;
 use text::listed;
 use transcript::{Agent, Kind, Outcome};
@@ -92,7 +92,7 @@ impl JudgedStop {
             if other.files.is_empty() || !is_in(journal, &other.session, &case.root)? {
                 continue;
             }
-            let written = written_by(journal, &other)?;
+            let written = written_by(journal, &other, &case.root)?;
             other.files.retain(|path| written.contains(path));
             if other.files.is_empty() {
                 continue;
@@ -116,10 +116,16 @@ fn is_in(journal: &mut Journal, session: &StandingSession, root: &Path) -> Resul
 }
 
 /// The files that the other session itself wrote, by the record of its stop.
-fn written_by(journal: &mut Journal, other: &OtherSession) -> Result<BTreeSet<BytePath>, JournalError> {
+fn written_by(
+    journal: &mut Journal,
+    other: &OtherSession,
+    root: &Path,
+) -> Result<BTreeSet<BytePath>, JournalError> {
     let inputs = journal.read(|reader| {
         let verdicts = reader.recent_verdicts(Of::Session(other.session.id), VERDICTS)?;
-        let id: Option<VerdictId> = verdicts.iter().find(|one| one.at == other.at).map(|one| one.id);
+        // One stop may have judged several repositories.
+        let is_it = |one: &&RecordedVerdict| one.at == other.at && one.repository.as_deref() == Some(root);
+        let id = verdicts.iter().find(is_it).map(|one| one.id);
         id.map_or(Ok(None), |id| reader.inputs(id))
     })?;
     let record = inputs.and_then(|inputs| Record::read(&inputs.bytes));

@@ -239,7 +239,7 @@ impl Explained {
         }
         let _ = writeln!(text, "\n{STRONG}Rules{STRONG:#}");
         if rules.is_empty() && checks.is_empty() {
-            text.push_str("  none was asked\n");
+            text.push_str("  no rule was asked: the reason above was enough\n");
         }
         for rule in rules {
             text.push_str(&rule_line(rule, width));

@@ -1,6 +1,6 @@
 //! `checkstone verify`: is everything in a commit, a range, the index or the working tree proven?
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -206,6 +206,22 @@ impl VerifyOutput {
         Self { proven: missing.is_empty(), files: verified.needed, missing }
     }
 
+    /// With the command itself, if there is only one and it needs no shell.
+    fn how_to_prove(&self) -> String {
+        let says: BTreeSet<&str> = self.missing.iter().map(|missing| missing.say.as_str()).collect();
+        let command = |say: &str| {
+            let command = say.strip_prefix("Run `")?.strip_suffix('`')?;
+            let is_plain = |character: char| character.is_alphanumeric() || " ._/:=@+-".contains(character);
+            command.chars().all(is_plain).then(|| command.to_owned())
+        };
+        match (says.len(), says.first().copied().and_then(command)) {
+            (1, Some(command)) => {
+                format!("`checkstone prove -- {command}` runs it and records what it proves.")
+            }
+            _ => "`checkstone prove -- COMMAND` runs a command and records what it proves.".to_owned(),
+        }
+    }
+
     fn text(&self, hook: Option<GitHookName>) -> String {
         if self.proven {
             return match self.files {
@@ -238,7 +254,7 @@ impl VerifyOutput {
                 text.push_str(&format!("  … {} more\n", files.len() - FILES_SHOWN));
             }
         }
-        text.push_str("\n`checkstone prove -- COMMAND` runs a command and records what it proves.\n");
+        text.push_str(&format!("\n{}\n", self.how_to_prove()));
         if let Some(hook) = hook {
             let deed = hook.deed();
             text.push_str(&format!("To {deed} all the same: `git {deed} --no-verify`\n"));

@@ -26,7 +26,7 @@ require = ["tests"]
 [action.tests]
 order = 10
 say = "Run `sh test.sh`"
-evidence = ["sh test.sh"]
+evidence = ["sh test.sh", "make test"]
 "#;
 
 /// The person's own settings: what saves and pushes is switched on here, and nowhere else.
@@ -132,7 +132,9 @@ impl DemoFolder {
             .env(environment::XDG_CONFIG_HOME, self.folder.join("config"))
             .env(environment::STATE_DIRECTORY, self.folder.join("state"))
             .env("GIT_CONFIG_GLOBAL", self.folder.join("gitconfig"))
-            .env("GIT_CONFIG_NOSYSTEM", "1");
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            // What is quoted has no colours of its own.
+            .env_remove("CLICOLOR_FORCE");
         for variable in [
             environment::SWITCH,
             environment::SLUG,

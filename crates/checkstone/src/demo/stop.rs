@@ -1,5 +1,5 @@
 //! The first boundary: the agent says that it is done. It is held once, with the step that is missing, and passes when
-//! that is done.
+//! that is done. What it leaves undone stays unproven until a run proves that very content.
 
 use serde_json::Value;
 
@@ -11,6 +11,10 @@ use super::{Stage, expect};
 
 const FIXED: &str = "# Prints the price of $1 pieces, in cents.\n\
     if [ \"$1\" -gt 3 ]; then echo $(( $1 * 225 )); else echo $(( $1 * 250 )); fi\n";
+
+const CHEAPER: &str = "# Prints the price of $1 pieces, in cents.\n\
+    if [ \"$1\" -gt 9 ]; then echo $(( $1 * 200 ))\n\
+    elif [ \"$1\" -gt 3 ]; then echo $(( $1 * 225 )); else echo $(( $1 * 250 )); fi\n";
 
 pub(super) fn play(scratch: &DemoFolder, stage: &Stage<'_>) -> Result<(), CommandError> {
     stage.scene(1, "The agent wants to stop");
@@ -33,6 +37,32 @@ pub(super) fn play(scratch: &DemoFolder, stage: &Stage<'_>) -> Result<(), Comman
     let is_held = passed.as_ref().is_some_and(|answer| answer.get("decision").is_some());
     expect(!is_held, "a turn whose tests passed was held", &shown(passed.as_ref()))?;
     stage.check("held once, by what it did and not by what it said; then let go");
+    ignored(scratch, stage, &mut agent)
+}
+
+/// A hold that the agent ignores, and what becomes of it.
+fn ignored(scratch: &DemoFolder, stage: &Stage<'_>, agent: &mut PlayedAgent<'_>) -> Result<(), CommandError> {
+    agent.prompt("Make ten pieces cheaper still")?;
+    agent.write("price.sh", CHEAPER)?;
+    agent.stop("Done.")?;
+    stage.tell("In the next turn it is held again, runs nothing, and says “Done, really.” It is let go, and you are told:");
+    let passed = agent.stop("Done, really.")?;
+    let told = passed.as_ref().and_then(|answer| answer.get("systemMessage")?.as_str()).unwrap_or_default();
+    expect(told.contains("Unproven"), "a hold that was ignored was not told", &shown(passed.as_ref()))?;
+    stage.quote(told);
+    let verified = scratch.checkstone(&["verify"], "")?;
+    expect(verified.code == Some(1), "unproven work was verified", &verified.stdout)?;
+    stage.tell(
+        "`checkstone verify` knows it too; as a pre-push hook (`init --git-hook`) it would stop the push:",
+    );
+    stage.quote(&verified.stdout);
+    let proven = scratch.checkstone(&["prove", "--", "sh", "test.sh"], "")?;
+    expect(proven.code == Some(0), "the tests failed", &proven.stderr)?;
+    stage.tell("You run the tests yourself, with `checkstone prove -- sh test.sh`:");
+    stage.quote(&format!("{}{}", proven.stdout, proven.stderr));
+    let verified = scratch.checkstone(&["verify"], "")?;
+    expect(verified.code == Some(0), "proven work was not verified", &verified.stdout)?;
+    stage.check("unproven for everybody who asked, until a run proved that very content");
     Ok(())
 }
 

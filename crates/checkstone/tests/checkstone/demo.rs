@@ -16,7 +16,7 @@ fn the_demo_plays_all_four_boundaries() {
         .answer();
     let (stdout, stderr) = (output.stdout, output.stderr);
     assert_eq!(output.code, Some(0), "{stdout}{stderr}");
-    assert_eq!(stdout.matches('✓').count(), 8, "{stdout}");
+    assert_eq!(stdout.matches('✓').count(), 9, "{stdout}");
     assert_eq!(stderr, "");
     assert_eq!(fs_err::read_dir(&home).unwrap().count(), 0);
     let beside: Vec<_> =

@@ -167,7 +167,7 @@ fn rules_that_were_not_asked_are_not_told() {
     transcript: complete, understood 4 of 4 records
 
     Rules
-      none was asked
+      no rule was asked: the reason above was enough
 
     ✓ judged again from what was recorded: the same, bit for bit
     [timings]

@@ -100,7 +100,7 @@ fn what_is_unproven_is_not_pushed_until_it_is_proven() {
             "python-tests: Run `pytest`",
             "  calc.py  since 0000-00-00T00:00:00Z, claude",
             "",
-            "`checkstone prove -- COMMAND` runs a command and records what it proves.",
+            "`checkstone prove -- pytest` runs it and records what it proves.",
             "To push all the same: `git push --no-verify`",
         ]
     );

@@ -336,12 +336,7 @@ fn spoken(answers: &[HookAnswer]) -> usize {
 fn the_stop_after_the_hold_is_looked_at_for_the_record() {
     for (agent, does, answered, reason) in [
         ("claude", true, "pass", "held already in this turn, and no action is missing now"),
-        (
-            "codex",
-            false,
-            "notify",
-            "unproven: 1 file; held already in this turn; still missing: python-tests",
-        ),
+        ("codex", false, "notify", "held already in this turn; still missing: python-tests; 1 file unproven"),
     ] {
         let world = World::new(PYTHON);
         let mut session = Session::new(&world, agent);
