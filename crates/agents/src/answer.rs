@@ -6,8 +6,9 @@
 //! - `{"systemMessage":…}` at the stop is shown to the person and lets the agent stop: `Stop says: …` in
 //!   Claude's TUI, `↳ Hook · …` in Codex's, `ℹ …` in Gemini's. `claude -p` and `codex exec` show it nowhere;
 //!   `gemini -p` writes it to stderr. The same holds at the start of a session and at a prompt.
-//! - In a hold the person sees both texts in Claude and Codex, which call the reason an error or a block. Gemini
-//!   shows the `systemMessage`, twice, instead of the reason.
+//! - In a hold the person sees both texts in Claude and Codex, the `systemMessage` first. Codex calls the reason a
+//!   block, and so does Gemini, which shows the `systemMessage`, twice, instead of the reason, and says below it that the
+//!   request failed. Claude calls it an error, unless it is given as context: see [`HoldForm`].
 //! - Before a compaction Claude Code shows our stdout as it is, JSON and all, and gives it to the model as
 //!   instructions for the summary. Only Codex shows a `systemMessage` there.
 //! - At a prompt, `block` would throw the person's prompt away. At the end of a session nothing is shown.
@@ -19,6 +20,7 @@ use serde::Serialize;
 use serde_json::Value;
 use transcript::{Agent, OWN_PREFIX};
 
+use crate::hold_form::{HoldForm, LONGEST_CONTEXT};
 use crate::payload::Event;
 
 /// What a client is told.
@@ -43,10 +45,25 @@ impl Answer {
     ///
     /// A text for the agent begins with [`OWN_PREFIX`] whether or not the caller put it there, since it must
     /// be known again when the client hands it back as a prompt.
-    pub fn render(&self, agent: Agent, event: &Event) -> Option<String> {
+    pub fn render(&self, agent: Agent, event: &Event, hold_form: HoldForm) -> Option<String> {
         let output = match self {
             Self::Notify { to_person } if can_notify(agent, event) => {
                 Output { system_message: Some(to_person), ..Output::default() }
+            }
+            Self::Hold { to_agent, to_person }
+                if agent == Agent::Claude
+                    && *event == Event::Stop
+                    && hold_form == HoldForm::Context
+                    && to_agent.len() <= LONGEST_CONTEXT =>
+            {
+                Output {
+                    system_message: to_person.as_deref(),
+                    hook_specific_output: Some(HookSpecificOutput {
+                        hook_event_name: "Stop",
+                        additional_context: own(to_agent),
+                    }),
+                    ..Output::default()
+                }
             }
             Self::Hold { to_agent, to_person } | Self::Continue { to_agent, to_person, .. }
                 if can_hold(agent, event) =>

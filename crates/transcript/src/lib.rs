@@ -34,6 +34,7 @@ mod windows_path;
 
 pub use entry::OWN_PREFIX;
 pub use file_edit::FileEdit;
+pub use format::is_text_of_client;
 pub use model::{Agent, Call, Coverage, Extent, Kind, Message, Outcome, Reading, Turn, Usage};
 pub use reader::{Options, TurnStart, read, read_bytes};
 pub use render::{plain, visible};
