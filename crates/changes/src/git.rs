@@ -61,6 +61,8 @@ pub struct Git {
     filters: Vec<BytePath>,
     /// Folders of objects that are not the repository's, and are to be seen as if they were.
     lent: Vec<PathBuf>,
+    /// Read instead of the repository's own index.
+    index: Option<PathBuf>,
 }
 
 impl Git {
@@ -81,8 +83,13 @@ impl Git {
         Self { lent, ..self.clone() }
     }
 
+    /// The same git, which reads another index.
+    pub(crate) fn with_index(&self, index: &Path) -> Self {
+        Self { index: Some(self.directory.join(index)), ..self.clone() }
+    }
+
     pub(crate) fn at(directory: PathBuf, program: &GitProgram) -> Self {
-        Self { program: program.clone(), directory, filters: Vec::new(), lent: Vec::new() }
+        Self { program: program.clone(), directory, filters: Vec::new(), lent: Vec::new(), index: None }
     }
 
     /// Runs git to its end, with `input` on its stdin.
@@ -131,6 +138,9 @@ impl Git {
             // In quotes a path may have a colon in it.
             let lent: Vec<_> = self.lent.iter().map(|path| BytePath::from(path.as_path()).quoted()).collect();
             command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", OsStr::from_bytes(&lent.join(&b':')));
+        }
+        if let Some(index) = &self.index {
+            command.env("GIT_INDEX_FILE", index);
         }
         Ok(command)
     }

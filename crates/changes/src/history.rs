@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use change_set::BytePath;
 
@@ -43,6 +44,10 @@ pub enum Compared<'a> {
     Range(&'a str),
     /// The index with HEAD.
     Staged,
+    /// The same for the index that git names to its hooks, which is another one in `git commit -a`.
+    StagedIn(&'a Path),
+    /// What the commits up to this one changed that no remote has yet, nor any of the `known` ones.
+    Unpublished { commit: &'a str, known: &'a [String] },
 }
 
 /// How two states differ. A file that was renamed stands there by its new path.
@@ -51,7 +56,10 @@ pub fn compared(
     program: &GitProgram,
     what: Compared<'_>,
 ) -> Result<Vec<TreeChange>, Error> {
-    let git = Git::of(repository, program)?;
+    let mut git = Git::of(repository, program)?;
+    if let Compared::StagedIn(index) = what {
+        git = git.with_index(index);
+    }
     let line = |arguments: &[&str]| {
         git.run(arguments, &[]).map(|output| String::from_utf8_lossy(&output).trim().to_owned())
     };
@@ -75,13 +83,41 @@ pub fn compared(
                 (commit(old)?, commit(new)?)
             }
         },
-        Compared::Staged => {
+        Compared::Unpublished { commit: name, known } => {
+            // A tag may lead to something else than a commit.
+            let Ok(new) = commit(name) else { return Ok(Vec::new()) };
+            return unpublished(&git, &new, known, empty);
+        }
+        Compared::Staged | Compared::StagedIn(_) => {
             let head = commit("").unwrap_or_else(|_| empty.to_owned());
             let arguments = ["diff-index", "--cached", "-r", "-z", "--raw", "--find-renames", &head, "--"];
             return TreeChange::parse(&git.run(&arguments, &[])?);
         }
     };
     TreeChange::parse(&git.run(&["diff-tree", "-r", "-z", "--raw", "--find-renames", &old, &new, "--"], &[])?)
+}
+
+/// A merge counts only for what it changed against both sides: what it brought along, a remote has already.
+fn unpublished(git: &Git, new: &str, known: &[String], empty: &str) -> Result<Vec<TreeChange>, Error> {
+    let mut arguments = vec!["rev-list", "--boundary", "--ignore-missing", new, "--not", "--remotes"];
+    arguments.extend(known.iter().map(String::as_str));
+    arguments.push("--");
+    let list = git.run(&arguments, &[])?;
+    let list = String::from_utf8_lossy(&list);
+    let (mut commits, mut published) = (String::new(), None);
+    for line in list.lines() {
+        match line.strip_prefix('-') {
+            Some(boundary) => published = published.or(Some(boundary)),
+            None => commits.extend([line, "\n"]),
+        }
+    }
+    let touched = touched_by(git, &commits)?;
+    if touched.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut changes = between(git, published.unwrap_or(empty), new)?;
+    changes.retain(|path, _| touched.contains_key(path));
+    Ok(changes.into_values().collect())
 }
 
 /// The content ids of all files in the index; a file with conflicts has none.
@@ -119,6 +155,13 @@ pub fn contents_at<'a>(
         Some((BytePath::from(path), id.to_owned()))
     };
     Ok(output.split(|byte| *byte == 0).filter_map(entry).collect())
+}
+
+/// The folder in which git looks for hooks, wherever the configuration puts it; it need not be there.
+pub fn hooks_folder(repository: &Repository, program: &GitProgram) -> Result<PathBuf, Error> {
+    let git = Git::at(repository.root.clone(), program);
+    let output = git.run(&["rev-parse", "--git-path", "hooks"], &[])?;
+    Ok(repository.root.join(BytePath::from(output.trim_ascii_end()).as_path()))
 }
 
 fn by_path(changes: Vec<TreeChange>) -> BTreeMap<BytePath, TreeChange> {
@@ -166,6 +209,11 @@ pub(crate) fn touched_by_commits(
             commits.push('\n');
         }
     }
+    touched_by(git, &commits)
+}
+
+/// The files that these commits touched, one commit a line.
+fn touched_by(git: &Git, commits: &str) -> Result<BTreeMap<BytePath, u8>, Error> {
     if commits.is_empty() {
         return Ok(BTreeMap::new());
     }

@@ -89,6 +89,9 @@ pub(crate) const THRESHOLD: &str = "CLAUDE_CONTEXT_THRESHOLD";
 /// How git reaches servers, where the user has a way of their own.
 pub(crate) const SSH_COMMAND: &str = "GIT_SSH_COMMAND";
 
+/// Set by git for its hooks: the index of the commit that is made.
+pub(crate) const GIT_INDEX: &str = "GIT_INDEX_FILE";
+
 pub(crate) const HOME: &str = "HOME";
 const PATH: &str = "PATH";
 const XDG_STATE_HOME: &str = "XDG_STATE_HOME";

@@ -11,7 +11,9 @@ use transcript::{Agent, visible};
 
 use crate::confirmation::{self, confirmed};
 use crate::error::{CommandError, ErrorKind};
+use crate::installed;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
+use crate::settings_file::SettingsFile;
 
 /// A file that is one long line is not shown whole.
 const LONGEST_LINE: usize = 2_000;
@@ -51,7 +53,7 @@ pub(crate) struct ClientOutput<'a> {
 
 #[derive(Debug)]
 pub(crate) struct FileChange {
-    /// The client, or `checkstone.toml`.
+    /// The client, the hook of git's, or `checkstone.toml`.
     pub(crate) subject: &'static str,
     pub(crate) path: PathBuf,
     pub(crate) state: ChangeState,
@@ -94,6 +96,17 @@ impl FileChange {
     pub(crate) fn not_done(&mut self) {
         if self.state == ChangeState::Changed {
             self.message = format!("`{}` would be changed as shown", self.path.display());
+        }
+    }
+
+    /// Does it.
+    pub(crate) fn write(&mut self, state: &Path, owner: &str, file: &SettingsFile, text: &str) {
+        match installed::write_file(state, owner, file, text) {
+            Ok(backup) => {
+                let backup = backup.map(|backup| format!("what was there is kept in `{}`", backup.display()));
+                self.notes.extend(backup);
+            }
+            Err(error) => self.refuse(&error),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What `init` did to settings files: for each a record, and a backup of what was there before, both in the state
+//! What `init` did to settings files and hooks of git's: for each a record, and a backup of what was there before, both in the state
 //! directory. The record is written before the file, so that a kill in between leaves a record that fits nothing,
 //! which does no harm.
 
@@ -12,6 +12,7 @@ use transcript::Agent;
 
 use crate::error::CommandError;
 use crate::journal_access;
+use crate::settings_file::SettingsFile;
 
 const VERSION: u32 = 1;
 const RECORDS: &str = "installed";
@@ -20,7 +21,9 @@ const BACKUPS: &str = "backups";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Record {
     version: u32,
-    pub(crate) agent: String,
+    /// Whose file it is: a client, or git with the name of the hook.
+    #[serde(rename = "agent")]
+    pub(crate) owner: String,
     pub(crate) file: PathBuf,
     /// The SHA-256 of what was there before; `None` where there was no file.
     before: Option<String>,
@@ -50,14 +53,14 @@ pub(crate) fn all(state: &Path) -> Vec<Record> {
     records
 }
 
-pub(crate) fn of_file(state: &Path, agent: Agent, file: &Path) -> Option<Record> {
-    let record: Record = serde_json::from_slice(&fs_err::read(record_path(state, agent, file)).ok()?).ok()?;
+pub(crate) fn of_file(state: &Path, owner: &str, file: &Path) -> Option<Record> {
+    let record: Record = serde_json::from_slice(&fs_err::read(record_path(state, owner, file)).ok()?).ok()?;
     (record.version == VERSION && record.file == file).then_some(record)
 }
 
 impl Record {
     pub(crate) fn agent(&self) -> Option<Agent> {
-        Agent::ALL.into_iter().find(|agent| agent.name() == self.agent)
+        Agent::ALL.into_iter().find(|agent| agent.name() == self.owner)
     }
 
     /// Whether the file is exactly what `init` wrote.
@@ -72,49 +75,69 @@ impl Record {
         (&hash(&text) == before).then_some(Before::Text(text))
     }
 
-    /// Where the backup is.
-    pub(crate) fn backup(&self, state: &Path) -> Option<PathBuf> {
-        self.before.as_ref().map(|before| backup_path(state, before))
-    }
-
     pub(crate) fn made_folder(&self) -> bool {
         self.made_folder
     }
 }
 
-/// Keeps what was there before, and what will be there now.
-pub(crate) fn keep(
+/// Writes the text into the file: the record and the backup first. Where the backup is, if there was a file.
+pub(crate) fn write_file(
     state: &Path,
-    agent: Agent,
-    file: &Path,
-    before: &Before,
-    after: &str,
-    made_folder: bool,
-) -> Result<Record, CommandError> {
-    let before = match before {
+    owner: &str,
+    file: &SettingsFile,
+    text: &str,
+) -> Result<Option<PathBuf>, CommandError> {
+    let old = of_file(state, owner, &file.path);
+    let made_folder = file.path.parent().is_some_and(|folder| !folder.exists())
+        || old.as_ref().is_some_and(Record::made_folder);
+    let before = match before(file, old.as_ref(), state) {
         Before::Absent => None,
         Before::Text(text) => {
-            let before = hash(text);
-            write(&backup_path(state, &before), text)?;
+            let before = hash(&text);
+            write(&backup_path(state, &before), &text)?;
             Some(before)
         }
     };
+    let backup = before.as_ref().filter(|_| file.text.is_some()).map(|before| backup_path(state, before));
     let record = Record {
         version: VERSION,
-        agent: agent.name().to_owned(),
-        file: file.to_owned(),
+        owner: owner.to_owned(),
+        file: file.path.clone(),
         before,
-        after: hash(after),
+        after: hash(text),
         made_folder,
     };
-    let text = serde_json::to_string_pretty(&record)?;
-    write(&record_path(state, agent, file), &(text + "\n"))?;
-    Ok(record)
+    let json = serde_json::to_string_pretty(&record)?;
+    write(&record_path(state, owner, &file.path), &(json + "\n"))?;
+    file.write(text)?;
+    Ok(backup)
 }
 
-/// The file is as it was; the backup stays, for it costs nothing.
-pub(crate) fn forget(state: &Path, agent: Agent, file: &Path) {
-    let _ = fs_err::remove_file(record_path(state, agent, file));
+/// What was there before; where the file is as an earlier `init` left it, what was there before that.
+fn before(file: &SettingsFile, old: Option<&Record>, state: &Path) -> Before {
+    let Some(text) = &file.text else { return Before::Absent };
+    let recorded = old.filter(|record| record.wrote(text)).and_then(|record| record.before(state));
+    recorded.unwrap_or_else(|| Before::Text(text.clone()))
+}
+
+/// Makes of the file what is left without us. The backup stays, for it costs nothing.
+pub(crate) fn take_back(
+    state: &Path,
+    owner: &str,
+    file: &SettingsFile,
+    after: &Before,
+) -> Result<(), CommandError> {
+    let made_folder = of_file(state, owner, &file.path).is_some_and(|record| record.made_folder());
+    match after {
+        Before::Text(text) => file.write(text)?,
+        Before::Absent => file.remove()?,
+    }
+    let _ = fs_err::remove_file(record_path(state, owner, &file.path));
+    if *after == Before::Absent && made_folder {
+        // Only where it is empty: then nothing but ours was ever in it.
+        let _ = file.path.parent().map(fs_err::remove_dir);
+    }
+    Ok(())
 }
 
 fn write(path: &Path, text: &str) -> Result<(), CommandError> {
@@ -128,10 +151,10 @@ fn write(path: &Path, text: &str) -> Result<(), CommandError> {
     atomic_file::write(path, text.as_bytes(), 0o600).map_err(CommandError::from)
 }
 
-fn record_path(state: &Path, agent: Agent, file: &Path) -> PathBuf {
+fn record_path(state: &Path, owner: &str, file: &Path) -> PathBuf {
     let name = hash(&file.to_string_lossy());
     let short = name.get(..16).unwrap_or(&name);
-    state.join(RECORDS).join(format!("{}-{short}.json", agent.name()))
+    state.join(RECORDS).join(format!("{owner}-{short}.json"))
 }
 
 fn backup_path(state: &Path, hash: &str) -> PathBuf {

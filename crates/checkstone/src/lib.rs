@@ -16,6 +16,7 @@ mod environment;
 mod error;
 mod fail_open;
 mod file_change;
+mod git_hook;
 mod home_relative;
 mod hook;
 mod installed;

@@ -1,4 +1,4 @@
-//! One settings file of a client on disk: read with every oddity told, written whole or not at all. A link in its
+//! One settings file of a client, or hook of git's, on disk: read with every oddity told, written whole or not at all. A link in its
 //! place stays a link, and what it leads to is written.
 
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
@@ -15,6 +15,7 @@ const LARGEST: u64 = 16 * 1024 * 1024;
 /// For files and folders that did not exist: settings can hold secrets.
 const NEW_FILE: u32 = 0o600;
 const NEW_FOLDER: u32 = 0o700;
+const NEW_PROGRAM: u32 = 0o755;
 
 #[derive(Debug)]
 pub(crate) struct SettingsFile {
@@ -25,13 +26,20 @@ pub(crate) struct SettingsFile {
     /// `None` where there is no file.
     pub(crate) text: Option<String>,
     is_read_only: bool,
+    /// The mode of a file that did not exist.
+    new_file: u32,
 }
 
 impl SettingsFile {
     /// An error is one sentence that goes on after the file's name.
     pub(crate) fn read(path: &Path) -> Result<Self, String> {
-        let absent =
-            |target: PathBuf| Self { path: path.to_owned(), target, text: None, is_read_only: false };
+        let absent = |target: PathBuf| Self {
+            path: path.to_owned(),
+            target,
+            text: None,
+            is_read_only: false,
+            new_file: NEW_FILE,
+        };
         match path.symlink_metadata() {
             Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(absent(path.to_owned())),
@@ -52,7 +60,17 @@ impl SettingsFile {
         // Root may write everything, and still a file without any such bit is meant to stay as it is.
         let is_read_only = metadata.permissions().mode() & 0o222 == 0
             || rustix::fs::access(&target, rustix::fs::Access::WRITE_OK).is_err();
-        Ok(Self { path: path.to_owned(), target, text: Some(text), is_read_only })
+        Ok(Self { path: path.to_owned(), target, text: Some(text), is_read_only, new_file: NEW_FILE })
+    }
+
+    /// If it is made, then as a program.
+    pub(crate) fn executable(self) -> Self {
+        Self { new_file: NEW_PROGRAM, ..self }
+    }
+
+    /// Whether it is a program.
+    pub(crate) fn is_executable(&self) -> bool {
+        fs_err::metadata(&self.target).is_ok_and(|file| file.permissions().mode() & 0o111 != 0)
     }
 
     /// Why it could not be written, known beforehand.
@@ -73,7 +91,7 @@ impl SettingsFile {
             })?;
         }
         let expected = self.text.as_deref().map(str::as_bytes);
-        match atomic_file::replace_if_unchanged(&self.target, expected, text.as_bytes(), NEW_FILE) {
+        match atomic_file::replace_if_unchanged(&self.target, expected, text.as_bytes(), self.new_file) {
             Ok(Replaced::Yes) => Ok(()),
             Ok(Replaced::Changed) => Err(self.changed_meanwhile()),
             Err(error) => Err(error.into()),

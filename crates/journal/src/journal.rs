@@ -120,8 +120,14 @@ impl Journal {
 
     /// Prepares what a stop records. For a caller who has time now and none later.
     pub fn prepare_to_record(&self) {
-        let ledger =
-            [ledger::STANDINGS, ledger::UNPROVEN, ledger::ADD_PROOF, ledger::PROVE, ledger::LEAVE_UNPROVEN];
+        let ledger = [
+            ledger::STANDINGS,
+            ledger::UNPROVEN,
+            ledger::RECENT,
+            ledger::ADD_PROOF,
+            ledger::PROVE,
+            ledger::LEAVE_UNPROVEN,
+        ];
         let others = [session::SEE, delivery::FIRST, turn::COUNT_HOLD, verdict::RECORD, waiver::HELD];
         for statement in others.into_iter().chain(ledger) {
             // What cannot be prepared now fails where it is used.

@@ -99,8 +99,9 @@ pub(crate) const STANDINGS: &str =
     select!("WHERE contents.repository = ?1 AND path = ?2 AND content = ?3 ORDER BY action");
 pub(crate) const UNPROVEN: &str =
     select!("WHERE contents.repository = ?1 AND proof IS NULL ORDER BY contents.id DESC LIMIT ?2");
-const RECENT_OF_PATH: &str = select!(
-    "WHERE contents.repository = ?1 AND path = ?2 AND contents.at > ?3 ORDER BY contents.id DESC LIMIT 16"
+pub(crate) const RECENT: &str = select!(
+    "WHERE contents.id > (SELECT max(id) FROM contents) - 1000 AND contents.repository = ?1 AND contents.at > ?2
+     ORDER BY contents.id"
 );
 pub(crate) const ADD_PROOF: &str =
     "INSERT INTO proofs (at, session, verdict, command) VALUES (?1, ?2, ?3, ?4)";
@@ -165,15 +166,14 @@ impl Reading<'_> {
         self.rows("look up what is unproven", UNPROVEN, [repository.0, limit], Standing::from_row)
     }
 
-    /// What was recorded for a file after an instant, the newest first.
+    /// What was recorded after an instant, of the newest thousand contents; the oldest first.
     pub fn standings_since(
         &self,
         repository: RepositoryId,
-        path: &BytePath,
         after: Timestamp,
     ) -> Result<Vec<Standing>, JournalError> {
-        let key = params![repository.0, PathBytes(path), Milliseconds(after)];
-        self.rows("look up who else changed a file", RECENT_OF_PATH, key, Standing::from_row)
+        let key = params![repository.0, Milliseconds(after)];
+        self.rows("look up what was recorded since", RECENT, key, Standing::from_row)
     }
 }
 

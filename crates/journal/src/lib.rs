@@ -32,7 +32,7 @@ pub use error::JournalError;
 pub use examine::{Soundness, examine, known_registrations};
 pub use journal::{Journal, OpenFor, Reading, Writing, set_aside};
 pub use ledger::{FileVersion, NO_FILE, NewProof, Proof, ProofId, RepositoryId, Standing, StandingSession};
-pub use notice::{Author, NewNotice, Notice};
+pub use notice::{Author, NewNotice, Notice, SHARED_FILES};
 pub use policy::LatestPolicy;
 pub use prune::{Limits, Pruned};
 pub use registration::Registration;

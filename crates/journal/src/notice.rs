@@ -1,4 +1,5 @@
-//! What reduced checking, or tried to: when, by whom, and whether the person has heard of it.
+//! What reduced checking, or tried to, and which sessions changed the same files: when, by whom, and whether the person has
+//! heard of it.
 
 use std::path::{Path, PathBuf};
 
@@ -10,6 +11,9 @@ use crate::{JournalError, Reading, Writing};
 
 /// Longer sentences are cut: a repository's file names its keys as it likes.
 const LONGEST_TEXT: usize = 1000;
+
+/// How the keys of notices begin that tell of files which two sessions changed; all others tell of what reduced checking.
+pub const SHARED_FILES: &str = "shared-files:";
 
 /// Who did it, as well as that is known.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -70,19 +74,41 @@ impl Notice {
 }
 
 impl Reading<'_> {
-    /// The newest notices about a repository, or about all of them, newest first.
+    /// What reduced checking in a repository, or in all of them, newest first.
     pub fn recent_notices(
         &self,
         repository: Option<&Path>,
         since: Timestamp,
         limit: usize,
     ) -> Result<Vec<Notice>, JournalError> {
+        self.notices(false, repository, since, limit)
+    }
+
+    /// Which sessions changed the same files, newest first.
+    pub fn shared_files(
+        &self,
+        repository: Option<&Path>,
+        since: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Notice>, JournalError> {
+        self.notices(true, repository, since, limit)
+    }
+
+    fn notices(
+        &self,
+        is_shared: bool,
+        repository: Option<&Path>,
+        since: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Notice>, JournalError> {
         let recent = format!(
             "SELECT {COLUMNS} FROM notices
-             WHERE at >= ?2 AND (?1 IS NULL OR repository IS NULL OR repository = ?1) ORDER BY id DESC LIMIT ?3"
+             WHERE at >= ?2 AND (?1 IS NULL OR repository IS NULL OR repository = ?1)
+                 AND (coalesce(key, '') LIKE '{SHARED_FILES}%') = ?4
+             ORDER BY id DESC LIMIT ?3"
         );
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let parameters = params![repository.map(PathText), Milliseconds(since), limit];
+        let parameters = params![repository.map(PathText), Milliseconds(since), limit, is_shared];
         self.rows("list the notices", &recent, parameters, Notice::from_row)
     }
 

@@ -35,7 +35,7 @@ const ASKING: [&str; 4] = ["GPG_TTY", "DISPLAY", "WAYLAND_DISPLAY", "LANGUAGE"];
 
 #[derive(Clone, Debug)]
 pub(crate) struct ActingGit {
-    program: GitProgram,
+    pub(crate) program: GitProgram,
     pub(crate) directory: PathBuf,
     /// Beside those that every process gets: an index of its own, for example.
     variables: Vec<(OsString, OsString)>,

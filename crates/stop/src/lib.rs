@@ -25,6 +25,7 @@ pub mod replay;
 pub mod repository_files;
 mod seen_contents;
 mod settings;
+mod shared_files;
 mod stop_case;
 mod stopwatch;
 pub mod trust;

@@ -1,4 +1,4 @@
-//! What reduces checking is noted in the journal and in the log, and the person hears of it at the next event at which
+//! What reduces checking, or needs a person's eye, is noted in the journal and in the log, and the person hears of it at the next event at which
 //! their client can tell them.
 
 use std::path::Path;
@@ -8,7 +8,7 @@ use transcript::OWN_PREFIX;
 
 use crate::client_event::ClientEvent;
 
-/// Something that reduces checking, seen at an event.
+/// Something that the person should know, seen at an event.
 #[derive(Clone, Copy, Debug)]
 pub struct Reduction<'a> {
     pub author: Author,
@@ -24,6 +24,11 @@ pub struct Reduction<'a> {
 impl Reduction<'_> {
     /// Notes it; the log has it if it is new.
     pub fn note(&self, journal: &mut Journal, event: &ClientEvent) {
+        self.note_as("switch", journal, event);
+    }
+
+    /// The same under another word of the log.
+    pub(crate) fn note_as(&self, word: &str, journal: &mut Journal, event: &ClientEvent) {
         if event.is_dry_run {
             return;
         }
@@ -38,9 +43,9 @@ impl Reduction<'_> {
             text: self.text,
         };
         match journal.write(|writing| writing.add_notice(&notice)) {
-            Ok(true) => event.log("switch", self.text),
+            Ok(true) => event.log(word, self.text),
             Ok(false) => {}
-            Err(error) => event.log("switch", &format!("{} (not recorded: {error})", self.text)),
+            Err(error) => event.log(word, &format!("{} (not recorded: {error})", self.text)),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! the gate as at a stop, so that both say the same.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use change_set::{BytePath, Change, ChangeSet, ChangedFile, How, Scope};
 use changes::{Compared, GitProgram, Repository, Request};
@@ -31,8 +31,15 @@ pub enum VerifiedPart {
     /// What is not committed, untracked files too.
     Worktree,
     Staged,
+    /// What is staged in the index that git names to its hooks.
+    StagedIn(PathBuf),
     Commit(String),
     Range(String),
+    /// What the commits up to this one changed that no remote has yet, nor any of the `known` ones.
+    Unpublished {
+        commit: String,
+        known: Vec<String>,
+    },
 }
 
 /// What came out.
@@ -80,6 +87,10 @@ impl VerifiedPlace<'_> {
         let mut candidates = match part {
             VerifiedPart::Worktree => self.worktree()?,
             VerifiedPart::Staged => self.compared(Compared::Staged)?,
+            VerifiedPart::StagedIn(index) => self.compared(Compared::StagedIn(index))?,
+            VerifiedPart::Unpublished { commit, known } => {
+                self.compared(Compared::Unpublished { commit, known })?
+            }
             VerifiedPart::Commit(commit) => self.compared(Compared::Commit(commit))?,
             VerifiedPart::Range(range) => self.compared(Compared::Range(range))?,
         };

@@ -53,7 +53,8 @@ pub(crate) struct DoctorArguments {
 
 pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let folder = arguments.repository.folder()?;
-    let root = Repository::discover(&folder).ok().map(|repository| repository.root);
+    let repository = Repository::discover(&folder).ok();
+    let root = repository.as_ref().map(|repository| repository.root.clone());
     let interruption = Interruption::listen()?;
     let named: Vec<Agent> = arguments.agent.iter().copied().map(Agent::from).collect();
     let agents: Vec<Agent> =
@@ -80,7 +81,7 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<Exit
     }
     findings.extend(missing(&agents));
     findings.extend(surroundings::machine());
-    findings.extend(surroundings::repository(root.as_deref()));
+    findings.extend(surroundings::repository(repository.as_ref()));
     let sound = findings.iter().all(|finding| finding.state != FindingState::Problem);
     if arguments.json {
         printer.json(&DoctorOutput {
@@ -263,7 +264,7 @@ fn registration(
 fn described(agent: Agent, registered: &Registered) -> Finding {
     let file = home_relative(&registered.file);
     let recorded = environment::state_directory()
-        .is_some_and(|state| installed::of_file(&state, agent, &registered.file).is_some());
+        .is_some_and(|state| installed::of_file(&state, agent.name(), &registered.file).is_some());
     let by = if recorded { "by `checkstone init`" } else { "by hand" };
     let whose = match (registered.way, agent) {
         (Way::User, _) => format!("for every repository, {by}"),

@@ -20,7 +20,7 @@ use crate::error::{CommandError, ErrorKind};
 use crate::file_change::{
     self, Answer, ChangeState, ClientOutput, FileChange, FileChangeOutput, Manner, told,
 };
-use crate::installed::{self, Before};
+use crate::git_hook::{GitHook, GitHookName, GitHookOutput, PlannedGitHook};
 use crate::journal_access;
 use crate::new_policy::NewPolicy;
 use crate::own_program::OwnProgram;
@@ -44,6 +44,7 @@ use crate::settings_file::SettingsFile;
   checkstone init --dry-run
   checkstone init --agent claude --preset python --yes
   checkstone init --agent claude --statusline
+  checkstone init --git-hook
   checkstone init --project")]
 pub(crate) struct InitArguments {
     /// Register in this client only, found or not; may be given several times
@@ -62,6 +63,9 @@ pub(crate) struct InitArguments {
     /// Show `checkstone statusline` below Claude Code's prompt, unless you have a status line of your own
     #[arg(long)]
     statusline: bool,
+    /// Run `checkstone verify` before every push, or with `pre-commit` before every commit, beside the hook that is there
+    #[arg(long, value_name = "HOOK", num_args = 0..=1, default_missing_value = "pre-push")]
+    git_hook: Vec<GitHookName>,
     /// Show what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -77,7 +81,8 @@ pub(crate) fn run(arguments: &InitArguments, printer: &Printer) -> Result<ExitCo
     let program = OwnProgram::find()?;
     let state = journal_access::state_directory()?;
     let folder = std::env::current_dir()?;
-    let root = Repository::discover(&folder).ok().map(|repository| repository.root);
+    let repository = Repository::discover(&folder).ok();
+    let root = repository.as_ref().map(|repository| repository.root.clone());
     let scope = match (&root, arguments.project) {
         (Some(root), true) => Scope::Project(root),
         (None, true) => {
@@ -97,12 +102,20 @@ pub(crate) fn run(arguments: &InitArguments, printer: &Printer) -> Result<ExitCo
         .iter()
         .filter_map(|agent| ClientRegistration::plan(ClientFiles::of(*agent, scope)?, &place))
         .collect();
+    let mut git_hooks = Vec::new();
+    for name in &arguments.git_hook {
+        let Some(repository) = &repository else {
+            return Err(CommandError::not_found("`--git-hook` needs a git repository")
+                .hint("change to one, or leave out `--git-hook`"));
+        };
+        git_hooks.push(GitHook::find(*name, repository)?.plan_lines(&program.path));
+    }
     let policy = root.as_deref().map(|root| NewPolicy::of_repository(root, &arguments.preset));
     let mut policy = policy.map(|policy| (plan_policy(&policy), policy));
     let manner = Manner { dry_run: arguments.dry_run, yes: arguments.yes, json: arguments.json };
-    let changes: Vec<&FileChange> = clients.iter().map(|client| &client.change).collect();
-    let changes: Vec<&FileChange> =
-        changes.into_iter().chain(policy.as_ref().map(|(change, _)| change)).collect();
+    let changes = clients.iter().map(|client| &client.change);
+    let changes = changes.chain(git_hooks.iter().map(|hook| &hook.change));
+    let changes: Vec<&FileChange> = changes.chain(policy.as_ref().map(|(change, _)| change)).collect();
     let is_agent = environment::is_called_by_agent() && !arguments.dry_run;
     if is_agent && let Some((root, (_, policy))) = root.as_deref().zip(policy.as_ref()) {
         refuse_weakening(root, policy, &state)?;
@@ -116,27 +129,32 @@ pub(crate) fn run(arguments: &InitArguments, printer: &Printer) -> Result<ExitCo
         for client in &mut clients {
             client.register(&state);
         }
+        for hook in &mut git_hooks {
+            hook.carry_out(&state);
+        }
         if let Some((change, policy)) = &mut policy {
             write_policy(change, policy);
         }
     }
     if is_agent && answer == Answer::Go {
-        let changes =
-            clients.iter().map(|client| &client.change).chain(policy.as_ref().map(|(change, _)| change));
+        let changes = clients.iter().map(|client| &client.change);
+        let changes = changes.chain(git_hooks.iter().map(|hook| &hook.change));
+        let changes = changes.chain(policy.as_ref().map(|(change, _)| change));
         report_agent(changes, root.as_deref(), &state, printer)?;
     }
     if arguments.dry_run {
         let shown = clients.iter_mut().map(|client| &mut client.change);
+        let shown = shown.chain(git_hooks.iter_mut().map(|hook| &mut hook.change));
         shown.chain(policy.as_mut().map(|(change, _)| change)).for_each(FileChange::not_done);
     }
     let policy = policy.map(|(change, policy)| (change, policy.presets));
-    let report = Report { clients, policy, program, dry_run: arguments.dry_run };
+    let report = Report { clients, git_hooks, policy, program, dry_run: arguments.dry_run };
     if arguments.json {
         printer.json(&report.output())?;
     } else {
         printer.text(&report.text());
     }
-    Ok(if report.clients.is_empty() {
+    Ok(if report.clients.is_empty() && report.git_hooks.is_empty() {
         ErrorKind::NotFound.exit_code()
     } else {
         file_change::exit_code(report.changes())
@@ -319,22 +337,9 @@ impl ClientRegistration {
         Some(Self { agent, change, work: Some((file, new)) })
     }
 
-    /// The record and the backup first, then the file.
     fn register(&mut self, state: &Path) {
-        let Some((file, new)) = self.work.take() else { return };
-        let old = installed::of_file(state, self.agent, &file.path);
-        let made_folder = file.path.parent().is_some_and(|folder| !folder.exists())
-            || old.as_ref().is_some_and(installed::Record::made_folder);
-        let before = before(&file, old.as_ref(), state);
-        let done = installed::keep(state, self.agent, &file.path, &before, &new, made_folder)
-            .and_then(|record| file.write(&new).map(|()| record));
-        match done {
-            Ok(record) => {
-                let backup = record.backup(state).filter(|_| file.text.is_some());
-                let backup = backup.map(|backup| format!("what was there is kept in `{}`", backup.display()));
-                self.change.notes.extend(backup);
-            }
-            Err(error) => self.change.refuse(&error),
+        if let Some((file, new)) = self.work.take() {
+            self.change.write(state, self.agent.name(), &file, &new);
         }
     }
 }
@@ -358,13 +363,6 @@ fn with_status_line(
         StatusLineOwner::Nobody => Vec::new(),
     };
     status_line::add(text, program, &gone)
-}
-
-/// What was there before; where the file is as an earlier `init` left it, what was there before that.
-fn before(file: &SettingsFile, old: Option<&installed::Record>, state: &Path) -> Before {
-    let Some(text) = &file.text else { return Before::Absent };
-    let recorded = old.filter(|record| record.wrote(text)).and_then(|record| record.before(state));
-    recorded.unwrap_or_else(|| Before::Text(text.clone()))
 }
 
 /// Where a plugin or an extension brings the hooks along already.
@@ -502,6 +500,7 @@ pub(crate) struct InitOutput<'a> {
     program: &'a str,
     program_note: Option<&'a str>,
     clients: Vec<ClientOutput<'a>>,
+    git_hooks: Vec<GitHookOutput<'a>>,
     /// Null where there is no repository.
     policy: Option<NewPolicyOutput<'a>>,
 }
@@ -518,6 +517,7 @@ struct NewPolicyOutput<'a> {
 
 struct Report {
     clients: Vec<ClientRegistration>,
+    git_hooks: Vec<PlannedGitHook>,
     policy: Option<(FileChange, Vec<String>)>,
     program: OwnProgram,
     dry_run: bool,
@@ -526,7 +526,8 @@ struct Report {
 impl Report {
     fn changes(&self) -> impl Iterator<Item = &FileChange> {
         let policy = self.policy.as_ref().map(|(change, _)| change);
-        self.clients.iter().map(|client| &client.change).chain(policy)
+        let hooks = self.git_hooks.iter().map(|hook| &hook.change);
+        self.clients.iter().map(|client| &client.change).chain(hooks).chain(policy)
     }
 
     fn output(&self) -> InitOutput<'_> {
@@ -538,6 +539,7 @@ impl Report {
             clients: clients
                 .map(|client| ClientOutput { agent: client.agent, change: client.change.output() })
                 .collect(),
+            git_hooks: self.git_hooks.iter().map(PlannedGitHook::output).collect(),
             policy: self
                 .policy
                 .as_ref()

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use agents::registration::settings;
+use anstyle::Style;
 use autosave::AutonomousExecution;
 use changes::Repository;
 use gate::policy::Policy;
@@ -32,6 +33,7 @@ use crate::agent_session::AgentSession;
 use crate::asked_for::nothing_asked_for;
 use crate::environment;
 use crate::error::{CommandError, Warning};
+use crate::git_hook::{GitHookName, KnownGitHook};
 use crate::journal_access;
 use crate::known_registrations::{self, MissingRegistration};
 use crate::printer::{BAD, DOUBTFUL, GOOD, Printer, STRONG};
@@ -92,10 +94,13 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
         .or_else(|| problem.is_some().then(|| "the journal cannot be used".to_owned()));
     let reductions = journal.as_mut().map_or(Ok(Vec::new()), |journal| reductions(journal, &state, root));
     let reductions = or_nothing(reductions, &mut problem);
+    let shared = journal.as_mut().map_or(Ok(Vec::new()), |journal| shared_files(journal, root));
+    let shared = or_nothing(shared, &mut problem);
     let registrations = journal.as_mut().map_or(Ok(Vec::new()), |journal| {
         Ok(known_registrations::missing(&journal.read(|reader| reader.registrations())?))
     });
     let missing = or_nothing(registrations, &mut problem);
+    let git_hooks = repository.map(|repository| KnownGitHook::of_repository(repository, Some(&state)));
     let snapshot = repository.and_then(newest_snapshot);
     let project = root.unwrap_or(&folder);
     let checkpoints = checkpoint::list(project, None, None).unwrap_or_default().checkpoints;
@@ -108,7 +113,9 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
         switch: SwitchOutput { on: off.is_none(), reason: off },
         session,
         missing_registrations: missing.iter().map(MissingRegistrationOutput::of).collect(),
+        git_hooks: git_hooks.unwrap_or_default().iter().map(KnownGitHookOutput::of).collect(),
         reductions,
+        shared_files: shared,
         journal_problem: problem,
         unproven: unproven.output(),
         verdicts,
@@ -237,8 +244,12 @@ pub(crate) struct StatusOutput<'a> {
     session: Option<CallingSession>,
     /// Settings files from which our hooks vanished.
     missing_registrations: Vec<MissingRegistrationOutput>,
+    /// Hooks of git's in this repository that verify, or should.
+    git_hooks: Vec<KnownGitHookOutput>,
     /// What reduced checking in the last days, or tried to; newest first.
     reductions: Vec<ReductionOutput>,
+    /// Files that two sessions changed at the same time in the last days, by the one that stopped later; newest first.
+    shared_files: Vec<SharedFilesOutput>,
     journal_problem: Option<String>,
     /// Files of the working tree whose present content is unproven, the newest first.
     unproven: Vec<UnprovenFileOutput>,
@@ -297,6 +308,10 @@ impl StatusOutput<'_> {
             let client = settings::client(missing.agent);
             line("hooks", &format!("{BAD}{client}{BAD:#}: {}", missing.what));
         }
+        for KnownGitHookOutput { verifies, sentence, .. } in &self.git_hooks {
+            let style = if *verifies { Style::new() } else { BAD };
+            line("git hook", &format!("{style}{sentence}{style:#}"));
+        }
         for (name, value) in autosave.lines() {
             line(name, &value);
         }
@@ -323,6 +338,12 @@ impl StatusOutput<'_> {
         if !self.reductions.is_empty() {
             let _ = writeln!(text, "\n{STRONG}What reduced checking{STRONG:#}");
             text.extend(self.reductions.iter().map(ReductionOutput::line));
+        }
+        if !self.shared_files.is_empty() {
+            let _ = writeln!(text, "\n{STRONG}Sessions in the same files{STRONG:#}");
+            for SharedFilesOutput { at, agent, text: said, .. } in &self.shared_files {
+                let _ = writeln!(text, "  {at}  {}: {}", agent.as_deref().unwrap_or_default(), visible(said));
+            }
         }
         if !self.verdicts.is_empty() {
             let _ = writeln!(text, "\n{STRONG}Last verdicts{STRONG:#} (`checkstone explain ID`)");
@@ -355,6 +376,31 @@ impl MissingRegistrationOutput {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "KnownGitHook"))]
+struct KnownGitHookOutput {
+    hook: GitHookName,
+    file: String,
+    /// Whether `checkstone verify` runs.
+    verifies: bool,
+    /// Why not.
+    problem: Option<String>,
+    #[serde(skip)]
+    sentence: String,
+}
+
+impl KnownGitHookOutput {
+    fn of(hook: &KnownGitHook) -> Self {
+        Self {
+            hook: hook.name,
+            file: hook.file.to_string_lossy().into_owned(),
+            verifies: hook.problem.is_none(),
+            problem: hook.problem.clone(),
+            sentence: hook.sentence(),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Reduction"))]
 struct ReductionOutput {
     at: String,
@@ -377,6 +423,17 @@ impl ReductionOutput {
         };
         format!("  {}  {who}: {}\n", self.at, visible(&self.text))
     }
+}
+
+/// What the person of one session was told.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SharedFiles"))]
+struct SharedFilesOutput {
+    at: String,
+    agent: Option<String>,
+    /// The client's own id of the session.
+    session: Option<String>,
+    text: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -551,6 +608,18 @@ fn reductions(
         text: notice.text,
     });
     Ok(unheard.chain(noted).collect())
+}
+
+fn shared_files(journal: &mut Journal, root: Option<&Path>) -> Result<Vec<SharedFilesOutput>, CommandError> {
+    let since = Timestamp::now().checked_sub(REDUCTIONS_SHOWN).unwrap_or(Timestamp::MIN);
+    let noted = journal.read(|reader| reader.shared_files(root, since, REDUCTIONS))?;
+    let output = noted.into_iter().map(|notice| SharedFilesOutput {
+        at: format!("{:.0}", notice.at),
+        agent: notice.agent,
+        session: notice.client_id,
+        text: notice.text,
+    });
+    Ok(output.collect())
 }
 
 fn off(policy: &PolicyState, session: Option<&CallingSession>) -> Option<String> {

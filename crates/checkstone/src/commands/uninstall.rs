@@ -1,4 +1,4 @@
-//! `checkstone uninstall`: takes our entries out of the clients' settings.
+//! `checkstone uninstall`: takes our entries out of the clients' settings, and our lines out of git's hooks.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,7 @@ use crate::agent_name::AgentName;
 use crate::clients::{ClientFiles, Scope};
 use crate::error::CommandError;
 use crate::file_change::{self, Answer, ChangeState, ClientOutput, FileChange, Manner, told};
+use crate::git_hook::{GitHookOutput, PlannedGitHook};
 use crate::home_relative::home_relative;
 use crate::installed::{self, Before, Record};
 use crate::journal_access;
@@ -25,8 +26,8 @@ use crate::settings_file::SettingsFile;
 /// Take our hooks out of the clients' settings again
 ///
 /// Where a file is still as `init` left it, it becomes byte for byte what it was before; else every entry that calls
-/// `checkstone hook` is taken out and nothing else is touched. Looks at your own settings, at this repository's, and
-/// at every file that `init` ever wrote. `checkstone.toml` and what is recorded stay. Shows a diff and asks once; where
+/// `checkstone hook` is taken out and nothing else is touched. The same goes for our lines in git's hooks, unless `--agent` is
+/// given. Looks at your own settings, at this repository's, and at every file that `init` ever wrote. `checkstone.toml` and what is recorded stay. Shows a diff and asks once; where
 /// nobody can be asked, it needs `--yes`.
 ///
 /// Exit code: 0 done or nothing to do, 1 you said no, 4 a file was left as it is.
@@ -57,7 +58,8 @@ pub(crate) fn run(arguments: &UninstallArguments, printer: &Printer) -> Result<E
     }
     let state = journal_access::state_directory()?;
     let folder = std::env::current_dir()?;
-    let root = Repository::discover(&folder).ok().map(|repository| repository.root);
+    let repository = Repository::discover(&folder).ok();
+    let root = repository.as_ref().map(|repository| repository.root.clone());
     let named: Vec<Agent> = arguments.agent.iter().map(|name| Agent::from(*name)).collect();
     let mut files: Vec<OwnEntries> = candidates(&state, root.as_deref())
         .into_iter()
@@ -65,8 +67,12 @@ pub(crate) fn run(arguments: &UninstallArguments, printer: &Printer) -> Result<E
         .filter_map(|(agent, path)| OwnEntries::plan(agent, &path, &state))
         .collect();
     files.extend(written_by_hand(root.as_deref(), &named));
+    let mut git_hooks = match named.is_empty() {
+        true => PlannedGitHook::removals(&state, repository.as_ref()),
+        false => Vec::new(),
+    };
     let manner = Manner { dry_run: arguments.dry_run, yes: arguments.yes, json: arguments.json };
-    let changes: Vec<&FileChange> = files.iter().map(|file| &file.change).collect();
+    let changes: Vec<&FileChange> = all_changes(&files, &git_hooks).collect();
     match manner.ask(&changes, "Do this?", printer)? {
         Answer::No => {
             printer.text("Nothing was changed.\n");
@@ -74,26 +80,38 @@ pub(crate) fn run(arguments: &UninstallArguments, printer: &Printer) -> Result<E
         }
         Answer::Go => {
             files.iter_mut().for_each(|file| file.take_out(&state));
+            git_hooks.iter_mut().for_each(|hook| hook.carry_out(&state));
             note(&files, &state, printer);
+            note_git_hooks(&git_hooks, root.as_deref(), &state, printer);
         }
         Answer::Nothing => {}
     }
     if arguments.dry_run {
         files.iter_mut().for_each(|file| file.change.not_done());
+        git_hooks.iter_mut().for_each(|hook| hook.change.not_done());
     }
     let policy = root.map(|root| root.join(FILE_NAME)).filter(|file| file.is_file());
     let output = UninstallOutput {
         dry_run: arguments.dry_run,
         files: files.iter().map(OwnEntries::output).collect(),
+        git_hooks: git_hooks.iter().map(PlannedGitHook::output).collect(),
         kept: Kept {
             policy: policy.as_deref().map(Path::to_string_lossy),
             state_directory: state.to_string_lossy(),
         },
     };
     printer.answer(arguments.json, &output, || {
-        report_text(&files, &state, policy.as_deref(), arguments.dry_run)
+        let changes: Vec<&FileChange> = all_changes(&files, &git_hooks).collect();
+        report_text(&changes, &state, policy.as_deref(), arguments.dry_run)
     })?;
-    Ok(file_change::exit_code(files.iter().map(|file| &file.change)))
+    Ok(file_change::exit_code(all_changes(&files, &git_hooks)))
+}
+
+fn all_changes<'a>(
+    files: &'a [OwnEntries],
+    git_hooks: &'a [PlannedGitHook],
+) -> impl Iterator<Item = &'a FileChange> {
+    files.iter().map(|file| &file.change).chain(git_hooks.iter().map(|hook| &hook.change))
 }
 
 /// What was taken out is not missed, and `status` says who did it.
@@ -110,6 +128,20 @@ fn note(files: &[OwnEntries], state: &Path, printer: &Printer) {
             // At worst the person is told once of what they did.
             let _ = journal.write(|writing| writing.forget_registration(agent.name(), &change.path));
         }
+    }
+}
+
+/// What is not verified any more before a push or a commit is in `status` too.
+fn note_git_hooks(git_hooks: &[PlannedGitHook], root: Option<&Path>, state: &Path, printer: &Printer) {
+    for hook in git_hooks.iter().filter(|hook| hook.change.state == ChangeState::Changed) {
+        let (name, file) = (hook.name.name(), home_relative(&hook.change.path));
+        let text = format!(
+            "`checkstone verify` was taken out of git's {name} hook `{file}` (`checkstone uninstall`)."
+        );
+        let repository = root.filter(|root| hook.change.path.starts_with(root));
+        let author = Author::Person;
+        CommandReduction { author, session: None, repository, key: None, text: &text }
+            .note_or_warn(state, printer);
     }
 }
 
@@ -150,7 +182,6 @@ struct OwnEntries {
 struct PlannedRemoval {
     file: SettingsFile,
     after: Before,
-    made_folder: bool,
 }
 
 impl OwnEntries {
@@ -158,7 +189,7 @@ impl OwnEntries {
     fn plan(agent: Agent, path: &Path, state: &Path) -> Option<Self> {
         let subject = settings::client(agent);
         let shown = path.display();
-        let record = installed::of_file(state, agent, path);
+        let record = installed::of_file(state, agent.name(), path);
         let refused = |why: String| {
             Some(Self {
                 agent,
@@ -204,8 +235,7 @@ impl OwnEntries {
         };
         let change = FileChange::new(subject, path, ChangeState::Changed, format!("`{shown}` {message}"))
             .with_diff(Some(text), new);
-        let made_folder = record.is_some_and(|record| record.made_folder());
-        Some(Self { agent, change, work: Some(PlannedRemoval { file, after, made_folder }) })
+        Some(Self { agent, change, work: Some(PlannedRemoval { file, after }) })
     }
 
     fn output(&self) -> ClientOutput<'_> {
@@ -214,18 +244,8 @@ impl OwnEntries {
 
     fn take_out(&mut self, state: &Path) {
         let Some(work) = self.work.take() else { return };
-        let done = match &work.after {
-            Before::Text(text) => work.file.write(text),
-            Before::Absent => work.file.remove(),
-        };
-        if let Err(error) = done {
+        if let Err(error) = installed::take_back(state, self.agent.name(), &work.file, &work.after) {
             self.change.refuse(&error);
-            return;
-        }
-        installed::forget(state, self.agent, &work.file.path);
-        if work.after == Before::Absent && work.made_folder {
-            // Only where it is empty: then nothing but ours was ever in it.
-            let _ = work.file.path.parent().map(fs_err::remove_dir);
         }
     }
 }
@@ -290,6 +310,7 @@ fn written_by_hand(root: Option<&Path>, named: &[Agent]) -> Vec<OwnEntries> {
 pub(crate) struct UninstallOutput<'a> {
     dry_run: bool,
     files: Vec<ClientOutput<'a>>,
+    git_hooks: Vec<GitHookOutput<'a>>,
     kept: Kept<'a>,
 }
 
@@ -301,12 +322,11 @@ struct Kept<'a> {
     state_directory: Cow<'a, str>,
 }
 
-fn report_text(files: &[OwnEntries], state: &Path, policy: Option<&Path>, dry_run: bool) -> String {
-    if files.is_empty() {
+fn report_text(changes: &[&FileChange], state: &Path, policy: Option<&Path>, dry_run: bool) -> String {
+    if changes.is_empty() {
         return "Nothing of checkstone is registered in any client.\n".to_owned();
     }
-    let changes: Vec<&FileChange> = files.iter().map(|file| &file.change).collect();
-    let mut text = told(&changes);
+    let mut text = told(changes);
     if dry_run {
         text.push_str("Nothing was changed: this was only shown.\n");
     } else if changes.iter().any(|change| change.state == ChangeState::Changed) {

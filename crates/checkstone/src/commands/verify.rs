@@ -1,6 +1,7 @@
 //! `checkstone verify`: is everything in a commit, a range, the index or the working tree proven?
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -11,7 +12,8 @@ use transcript::visible;
 
 use crate::commands::check::no_policy;
 use crate::environment;
-use crate::error::CommandError;
+use crate::error::{CommandError, Warning};
+use crate::git_hook::GitHookName;
 use crate::journal_access;
 use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
@@ -20,9 +22,9 @@ use crate::repository_policy;
 /// Check whether everything in a commit, a range, the index or the working tree is proven
 ///
 /// Content is proven by a run that a stop saw, or by `checkstone prove`. Of a range the files that differ between its two ends
-/// are looked at. For use as a pre-push or pre-commit hook, and before merging.
+/// are looked at. `checkstone init --git-hook` runs it before every push.
 ///
-/// Exit code: 0 all is proven, 1 something is not, 2 error.
+/// Exit code: 0 all is proven, 1 something is not, 2 error. With `--hook` an error is reported, and git goes on (0).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone verify
@@ -39,6 +41,9 @@ pub(crate) struct VerifyArguments {
     /// What is not committed, untracked files too; this is the default
     #[arg(long, conflicts_with_all = ["revision", "staged"])]
     worktree: bool,
+    /// As git's hook of this name: what is pushed, by what git says on standard input, or what is committed
+    #[arg(long, value_name = "HOOK", conflicts_with_all = ["revision", "staged", "worktree"])]
+    hook: Option<GitHookName>,
     #[command(flatten)]
     repository: RepositoryArgument,
     /// Print JSON (schemas/verify.schema.json)
@@ -53,33 +58,92 @@ const GIT_LIMIT: Duration = Duration::from_secs(30);
 const FILES_SHOWN: usize = 20;
 
 pub(crate) fn run(arguments: &VerifyArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let Some(hook) = arguments.hook else { return verify(arguments, &[arguments.part()], printer) };
+    let verified = hook_parts(hook).and_then(|parts| verify(arguments, &parts, printer));
+    // Whatever is wrong with us, the person can push.
+    verified.or_else(|error| {
+        printer.warning(Warning::from(error.context("nothing was verified")));
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+fn verify(
+    arguments: &VerifyArguments,
+    parts: &[VerifiedPart],
+    printer: &Printer,
+) -> Result<ExitCode, CommandError> {
     let repository = arguments.repository.find()?;
     let Some(texts) = repository_policy::of(&repository.root) else {
         let nothing = VerifyOutput { proven: true, files: 0, missing: Vec::new() };
-        return printer.answer(arguments.json, &nothing, || no_policy(&repository.root));
+        let text = || if arguments.hook.is_none() { no_policy(&repository.root) } else { String::new() };
+        return printer.answer(arguments.json, &nothing, text);
     };
     let policy = repository_policy::sound(&texts, "nothing can be verified while the policy is broken")?;
     let git = environment::git().within(GIT_LIMIT);
     let state = journal_access::state_directory()?;
     let mut journal = journal_access::open_existing(&state)?;
-    let part = match &arguments.revision {
-        Some(range) if range.contains("..") => VerifiedPart::Range(range.clone()),
-        Some(commit) => VerifiedPart::Commit(commit.clone()),
-        None if arguments.staged => VerifiedPart::Staged,
-        None => VerifiedPart::Worktree,
-    };
     let place = VerifiedPlace { repository: &repository, policy: &policy, git: &git };
-    let verified =
-        place.verify(journal.as_mut(), &part).map_err(|error| match (&arguments.revision, error) {
-            (Some(name), VerificationError::Git(error @ changes::Error::Failed { .. })) => {
-                CommandError::usage(format!("cannot look at `{}`: {error}", visible(name)))
-                    .hint("name a commit such as `HEAD~1`, or a range such as `main..HEAD`")
-            }
-            (_, error) => error.into(),
-        })?;
-    let output = VerifyOutput::of(&verified);
-    printer.answer(arguments.json, &output, || output.text())?;
+    let mut all = Verification { needed: 0, missing: Vec::new() };
+    for part in parts {
+        let verified =
+            place.verify(journal.as_mut(), part).map_err(|error| match (&arguments.revision, error) {
+                (Some(name), VerificationError::Git(error @ changes::Error::Failed { .. })) => {
+                    CommandError::usage(format!("cannot look at `{}`: {error}", visible(name)))
+                        .hint("name a commit such as `HEAD~1`, or a range such as `main..HEAD`")
+                }
+                (_, error) => error.into(),
+            })?;
+        all.needed += verified.needed;
+        all.missing.extend(verified.missing);
+    }
+    let output = VerifyOutput::of(&all);
+    printer.answer(arguments.json, &output, || output.text(arguments.hook))?;
     Ok(ExitCode::from(u8::from(!output.proven)))
+}
+
+impl VerifyArguments {
+    fn part(&self) -> VerifiedPart {
+        match &self.revision {
+            Some(range) if range.contains("..") => VerifiedPart::Range(range.clone()),
+            Some(commit) => VerifiedPart::Commit(commit.clone()),
+            None if self.staged => VerifiedPart::Staged,
+            None => VerifiedPart::Worktree,
+        }
+    }
+}
+
+/// What a hook of git's is about.
+fn hook_parts(hook: GitHookName) -> Result<Vec<VerifiedPart>, CommandError> {
+    match hook {
+        GitHookName::PreCommit => {
+            let index = environment::read(environment::GIT_INDEX).map(PathBuf::from);
+            Ok(vec![index.map_or(VerifiedPart::Staged, VerifiedPart::StagedIn)])
+        }
+        GitHookName::PrePush => pushed(&std::io::read_to_string(std::io::stdin())?),
+    }
+}
+
+/// Each line of git's names what is pushed and what the remote has there now. A ref that is deleted pushes nothing, and what
+/// one line pushes the next ones need not.
+fn pushed(input: &str) -> Result<Vec<VerifiedPart>, CommandError> {
+    let mut parts = Vec::new();
+    let mut known: Vec<String> = Vec::new();
+    for line in input.lines().filter(|line| !line.trim().is_empty()) {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [_, local, _, remote] = words.as_slice() else {
+            return Err(CommandError::usage(format!(
+                "`{}` is no line of git's pre-push hook",
+                visible(line)
+            )));
+        };
+        let is_there = |id: &&str| id.bytes().any(|byte| byte != b'0');
+        known.extend(Some(*remote).filter(is_there).map(str::to_owned));
+        if is_there(local) {
+            parts.push(VerifiedPart::Unpublished { commit: (*local).to_owned(), known: known.clone() });
+            known.push((*local).to_owned());
+        }
+    }
+    Ok(parts)
 }
 
 impl From<VerificationError> for CommandError {
@@ -116,6 +180,8 @@ pub(crate) struct UnprovenOutput {
     /// The agent whose stop that was.
     agent: Option<String>,
     session: Option<String>,
+    #[serde(skip)]
+    shown_since: Option<String>,
 }
 
 impl UnprovenOutput {
@@ -127,6 +193,7 @@ impl UnprovenOutput {
             action: missing.action.clone(),
             say: missing.say.clone(),
             since: standing.map(|standing| standing.since.to_string()),
+            shown_since: standing.map(|standing| format!("{:.0}", standing.since)),
             agent: session.map(|session| session.agent.clone()),
             session: session.map(|session| session.client_id.clone()),
         }
@@ -139,9 +206,11 @@ impl VerifyOutput {
         Self { proven: missing.is_empty(), files: verified.needed, missing }
     }
 
-    fn text(&self) -> String {
+    fn text(&self, hook: Option<GitHookName>) -> String {
         if self.proven {
             return match self.files {
+                // Hooks that have nothing to say are silent.
+                _ if hook.is_some() => String::new(),
                 0 => format!("{GOOD}proven{GOOD:#}  nothing here needs a proof\n"),
                 files => format!("{GOOD}proven{GOOD:#}  {}\n", counted(files, "file")),
             };
@@ -158,7 +227,7 @@ impl VerifyOutput {
         for ((action, say), files) in by_action {
             text.push_str(&format!("\n{STRONG}{}{STRONG:#}: {}\n", visible(action), visible(say)));
             for file in files.iter().take(FILES_SHOWN) {
-                let since = match (&file.since, &file.agent) {
+                let since = match (&file.shown_since, &file.agent) {
                     (Some(since), Some(agent)) => format!("  {FAINT}since {since}, {agent}{FAINT:#}"),
                     (Some(since), None) => format!("  {FAINT}since {since}{FAINT:#}"),
                     (None, _) => String::new(),
@@ -170,6 +239,10 @@ impl VerifyOutput {
             }
         }
         text.push_str("\n`checkstone prove -- COMMAND` runs a command and records what it proves.\n");
+        if let Some(hook) = hook {
+            let deed = hook.deed();
+            text.push_str(&format!("To {deed} all the same: `git {deed} --no-verify`\n"));
+        }
         text
     }
 }

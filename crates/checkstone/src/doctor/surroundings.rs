@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use changes::GitVersion;
+use changes::{GitVersion, Repository};
 use journal::{Soundness, switch};
 
 use super::finding::{About, Finding};
@@ -12,6 +12,7 @@ use crate::agent_session::AgentSession;
 use crate::asked_for::nothing_asked_for;
 use crate::environment;
 use crate::error::CommandError;
+use crate::git_hook::KnownGitHook;
 use crate::home_relative::home_relative;
 use crate::journal_access;
 use crate::repository_policy;
@@ -122,12 +123,13 @@ fn journal(state: &Path) -> Option<Finding> {
     }
 }
 
-/// The policy of the repository at `root`, and what switches the gate off there.
-pub(crate) fn repository(root: Option<&Path>) -> Vec<Finding> {
+/// The policy of the repository, the hooks of git's that verify there, and what switches the gate off there.
+pub(crate) fn repository(repository: Option<&Repository>) -> Vec<Finding> {
     let about = About::Repository;
-    let Some(root) = root else {
+    let Some(repository) = repository else {
         return vec![Finding::note(about, "policy", "this folder is in no git repository")];
     };
+    let root = repository.root.as_path();
     let mut findings = Vec::new();
     match repository_policy::of(root).map(|texts| (texts.load(), texts)) {
         None => findings.push(
@@ -160,8 +162,17 @@ pub(crate) fn repository(root: Option<&Path>) -> Vec<Finding> {
             }
         }
     }
+    findings.extend(git_hooks(repository));
     findings.extend(session(root));
     findings
+}
+
+fn git_hooks(repository: &Repository) -> impl Iterator<Item = Finding> {
+    let known = KnownGitHook::of_repository(repository, environment::state_directory().as_deref());
+    known.into_iter().map(|hook| match hook.problem {
+        None => Finding::good(About::Repository, "git-hook", hook.sentence()),
+        Some(_) => Finding::problem(About::Repository, "git-hook", hook.sentence()).advice(hook.advice()),
+    })
 }
 
 /// Only where an agent itself asks.

@@ -19,6 +19,7 @@ pub(crate) fn decide(event: ClientEvent) -> Answer {
             answer.with_note(note)
         }
         (Stop::Judged(mut judged), wish) => {
+            judged.note_shared_files();
             let note = told::at_stop(&mut judged.journal, &judged.event);
             let answer = match wish {
                 Some(wish) => saving(*judged, wish).conclude(),

@@ -8,6 +8,7 @@ mod ledger;
 mod pane;
 mod policies;
 pub(crate) mod session;
+mod shared_files;
 mod switches;
 mod tmux;
 mod traces;

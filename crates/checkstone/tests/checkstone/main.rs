@@ -19,6 +19,7 @@ mod demo;
 mod doctor;
 mod exit_codes;
 mod explain;
+mod git_hook;
 mod handoff;
 mod hook;
 mod init;

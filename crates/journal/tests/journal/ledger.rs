@@ -71,10 +71,8 @@ fn content_that_comes_back_has_the_standing_it_had() {
             let StandingSession { agent, client_id, .. } = session;
             assert_eq!((agent.as_str(), client_id.as_str(), unproven[0].since), ("claude", "s", minute(3)));
             assert_eq!(words(&read.unproven(repository, 1)?), ["a.py@2 tests"]);
-            assert_eq!(
-                words(&read.standings_since(repository, &"a.py".into(), minute(2))?),
-                ["a.py@2 tests"]
-            );
+            assert_eq!(words(&read.standings_since(repository, minute(2))?), ["a.py@2 tests"]);
+            assert_eq!(read.standings_since(other, minute(0))?, []);
             Ok(())
         })
         .unwrap();

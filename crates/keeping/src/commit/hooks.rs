@@ -38,7 +38,7 @@ pub(super) fn run(
         return Err(CommitError::HookFailed { hook: name, said });
     }
     // Git before 2.36.
-    let Some(program) = by_path(git, name)? else { return Ok(()) };
+    let Some(program) = by_path(workplace, git, name)? else { return Ok(()) };
     let mut command = Command::new(program);
     command.args(arguments).current_dir(&git.directory);
     for (variable, value) in git.command::<&OsStr>(&[])?.get_envs() {
@@ -54,10 +54,8 @@ pub(super) fn run(
 }
 
 /// The hook's file, where there is one that may be run.
-fn by_path(git: &ActingGit, name: &str) -> Result<Option<PathBuf>, CommitError> {
-    let path = git.run(&["rev-parse", "--git-path", &format!("hooks/{name}")], b"")?;
-    let path = change_set::BytePath::from(path.trim_ascii_end());
-    let path = git.directory.join(path.as_path());
+fn by_path(workplace: &Workplace, git: &ActingGit, name: &str) -> Result<Option<PathBuf>, CommitError> {
+    let path = changes::hooks_folder(&workplace.repository, &git.program)?.join(name);
     let may_run = |path: &Path| {
         path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
     };
