@@ -8,13 +8,16 @@
 //!   `gemini -p` writes it to stderr. The same holds at the start of a session and at a prompt.
 //! - In a hold the person sees both texts in Claude and Codex, the `systemMessage` first. Codex calls the reason a
 //!   block, and so does Gemini, which shows the `systemMessage`, twice, instead of the reason, and says below it that the
-//!   request failed. Claude calls it an error, unless it is given as context: see [`HoldForm`].
+//!   request failed: hence it gets both texts in one there. Claude calls it an error, unless it is given as context: see
+//!   [`HoldForm`].
 //! - Before a compaction Claude Code shows our stdout as it is, JSON and all, and gives it to the model as
 //!   instructions for the summary. Only Codex shows a `systemMessage` there.
 //! - At a prompt, `block` would throw the person's prompt away. At the end of a session nothing is shown.
 //! - Claude Code ignores keys that it does not know, and holds all the same; what Gemini CLI does with them is not
 //!   known, so only Claude Code gets `autonomous_execution`.
 //! - Codex cuts a reason of more than about 2,500 tokens in the middle. The gate's message is far shorter.
+
+use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -48,7 +51,7 @@ impl Answer {
     pub fn render(&self, agent: Agent, event: &Event, hold_form: HoldForm) -> Option<String> {
         let output = match self {
             Self::Notify { to_person } if can_notify(agent, event) => {
-                Output { system_message: Some(to_person), ..Output::default() }
+                Output { system_message: Some(to_person.into()), ..Output::default() }
             }
             Self::Hold { to_agent, to_person }
                 if agent == Agent::Claude
@@ -57,7 +60,7 @@ impl Answer {
                     && to_agent.len() <= LONGEST_CONTEXT =>
             {
                 Output {
-                    system_message: to_person.as_deref(),
+                    system_message: to_person.as_deref().map(Cow::from),
                     hook_specific_output: Some(HookSpecificOutput {
                         hook_event_name: "Stop",
                         additional_context: own(to_agent),
@@ -68,16 +71,21 @@ impl Answer {
             Self::Hold { to_agent, to_person } | Self::Continue { to_agent, to_person, .. }
                 if can_hold(agent, event) =>
             {
+                let reason = own(to_agent);
+                let hides_reason = matches!(self, Self::Hold { .. }) && !shows_text_beside_hold(agent);
                 Output {
+                    system_message: to_person.as_deref().map(|said| match hides_reason {
+                        true => format!("{reason}\n\n{said}").into(),
+                        false => said.into(),
+                    }),
                     decision: Some("block"),
-                    reason: Some(own(to_agent)),
-                    system_message: to_person.as_deref(),
+                    reason: Some(reason),
                     autonomous_execution: self.execution().filter(|_| agent == Agent::Claude),
                     ..Output::default()
                 }
             }
             Self::Context { to_agent, to_person } if matches!(event, Event::SessionStart { .. }) => Output {
-                system_message: Some(to_person),
+                system_message: Some(to_person.into()),
                 hook_specific_output: Some(HookSpecificOutput {
                     hook_event_name: "SessionStart",
                     additional_context: own(to_agent),
@@ -97,11 +105,10 @@ impl Answer {
         let append = |said: &mut String| *said = format!("{said}\n{note}");
         match &mut self {
             Self::Pass => return Self::Notify { to_person: note },
-            Self::Notify { to_person } => append(to_person),
-            Self::Hold { to_person, .. } | Self::Continue { to_person, .. } => match to_person {
-                Some(said) => append(said),
-                None => *to_person = Some(note),
-            },
+            Self::Notify { to_person } | Self::Continue { to_person: Some(to_person), .. } => append(to_person),
+            // How to switch it off stays at the end.
+            Self::Hold { to_person: Some(said), .. } => *said = format!("{note}\n{said}"),
+            Self::Hold { to_person, .. } | Self::Continue { to_person, .. } => *to_person = Some(note),
             Self::Context { .. } => {}
         }
         self
@@ -153,7 +160,7 @@ struct Output<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    system_message: Option<&'a str>,
+    system_message: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hook_specific_output: Option<HookSpecificOutput>,
     #[serde(rename = "autonomous_execution", skip_serializing_if = "Option::is_none")]

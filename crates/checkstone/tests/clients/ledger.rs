@@ -22,9 +22,9 @@ evidence = ["pytest"]
 const UNPROVEN: &str =
     "[checkstone] Unproven: `src/calc.py` needs `tests`. The agent was asked for it, and went on without it.";
 const COMMITTED: &str = "[checkstone] This turn committed unproven work: `src/calc.py` needs `tests`.";
-const LOOSENED: &str = "The policy changed in this turn: `action.tests`, `category`, `presets` in `checkstone.toml`. The change \
-                        counts from the next prompt; this turn goes by the policy at its prompt.";
-const REFUSED: &str = "The agent tried to run `checkstone session --off`, which was refused.";
+const LOOSENED: &str = "The policy changed in this turn: `action.tests.evidence`, `action.tests.say`, `category`, `presets` in \
+                        `checkstone.toml`. The change counts from the next prompt; this turn goes by the policy at its \
+                        prompt.";
 
 /// What the client shows when the person has interrupted the agent.
 fn interrupted(client: Client) -> &'static str {
@@ -108,9 +108,12 @@ pub(crate) fn l1_l2_l3_l4_nothing_slips_through(workplace: &Workplace) {
     // L4: judged by the policy at the prompt.
     shown.say("add one");
     told(workplace, &shown, &UNPROVEN.replace("calc.py", "more.py"));
+    let agent = workplace.client.agent();
+    let refused = format!("The agent tried to run `checkstone session --off --agent {agent}`, which was refused.");
     shown.wait_for(LOOSENED);
+    shown.wait_for(&refused);
     assert_eq!(shown.played().holds()[1..], [(11, held_for("other files (`checkstone.toml`), code (`src/more.py`)"))]);
-    assert_eq!(reductions(workplace), [LOOSENED, REFUSED]);
+    assert_eq!(reductions(workplace), [LOOSENED, &refused]);
     assert_eq!(unproven(workplace, &shown), 2);
     assert_eq!(workplace.decisions(), ["hold", "notify", "notify", "switch", "switch", "hold", "notify"]);
 }
