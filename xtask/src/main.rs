@@ -21,6 +21,7 @@ mod steps;
 mod summaries;
 mod tidy;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -78,6 +79,13 @@ enum Command {
     /// Build what is handed out: the program as one static file (and once more with musl, where that can be had), and
     /// the packages of the clients, in `target/dist`
     Release,
+    /// Run a test binary up to the first test that fails
+    #[command(hide = true)]
+    UntilFailure {
+        program: OsString,
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
 }
 
 #[derive(Args)]
@@ -206,6 +214,7 @@ fn main() -> ExitCode {
         Command::Summaries { only } => summaries::record(&only),
         Command::Pictures => pictures::make(),
         Command::Release => release(),
+        Command::UntilFailure { program, arguments } => mutants::run_until_failure(&program, &arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,10 +1,12 @@
 //! Whether the tests of the gate and of the table of programs notice a fault: mutants of the rules and of the table's
 //! code, drawn by a seed, each built and tested in a clone of the last commit. A call stops within the hour and adds what
-//! it found to a file, so that several calls make one campaign.
+//! it found to a file, so that several calls make one campaign, over days and over changes of other files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -50,20 +52,33 @@ impl Outcome {
     ];
 }
 
-/// What has been found out about the sources of one commit.
-#[derive(Default, PartialEq, Serialize, Deserialize)]
-struct Campaign {
-    /// Of the mutated sources: other sources have other mutants.
-    sources: String,
-    /// Of the commit whose tests missed the missed ones: other tests may find them.
+/// An outcome, and what it holds for.
+#[derive(Serialize, Deserialize)]
+struct KeptOutcome {
+    outcome: Outcome,
+    /// Of the mutated file: another content has other mutants.
+    blob: String,
+    /// Whose tests were run: those of another commit may find what these missed.
     commit: String,
-    outcomes: BTreeMap<String, Outcome>,
+}
+
+/// What has been found out so far, by the names of mutants.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(transparent)]
+struct Campaign(BTreeMap<String, KeptOutcome>);
+
+impl Campaign {
+    fn outcome(&self, mutant: &Mutant) -> Option<Outcome> {
+        self.0.get(&mutant.name).map(|kept| kept.outcome)
+    }
 }
 
 #[derive(Deserialize)]
 struct Mutant {
+    /// Begins with the file.
     name: String,
     package: String,
+    file: String,
 }
 
 /// What `cargo mutants` found out about the mutants of one call.
@@ -89,7 +104,8 @@ pub(crate) fn run(count: usize, seed: u64) -> Result<Done, String> {
         let outcome = tree.outcome(mutant)?;
         let name = Outcome::ALL.iter().find(|(one, _)| *one == outcome).map_or("", |(_, name)| name);
         println!("{:5.0} s  {name}: {}", began.elapsed().as_secs_f32(), mutant.name);
-        campaign.outcomes.insert(mutant.name.clone(), outcome);
+        let blob = tree.blobs.get(&mutant.file).cloned().unwrap_or_default();
+        campaign.0.insert(mutant.name.clone(), KeptOutcome { outcome, blob, commit: tree.commit.clone() });
         tree.keep(&campaign)?;
     }
     let known = print(&drawn, &campaign, count);
@@ -107,7 +123,7 @@ fn considered<'a>(
     campaign: &'a Campaign,
     count: usize,
 ) -> impl Iterator<Item = (&'a Mutant, Outcome)> {
-    let known = drawn.iter().map_while(|mutant| Some((mutant, *campaign.outcomes.get(&mutant.name)?)));
+    let known = drawn.iter().map_while(|mutant| Some((mutant, campaign.outcome(mutant)?)));
     let mut built = 0;
     known.take_while(move |(_, outcome)| {
         let is_wanted = built < count;
@@ -121,7 +137,7 @@ fn next<'a>(drawn: &'a [Mutant], campaign: &Campaign, count: usize) -> Option<&'
     let is_built = |(_, outcome): &(&Mutant, Outcome)| *outcome != Outcome::Unviable;
     match considered(drawn, campaign, count).filter(is_built).count() == count {
         true => None,
-        false => drawn.iter().find(|mutant| !campaign.outcomes.contains_key(&mutant.name)),
+        false => drawn.iter().find(|mutant| campaign.outcome(mutant).is_none()),
     }
 }
 
@@ -143,6 +159,8 @@ struct Tree {
     target: PathBuf,
     program: PathBuf,
     commit: String,
+    /// The contents of the mutated files, by their paths.
+    blobs: HashMap<String, String>,
 }
 
 impl Tree {
@@ -165,7 +183,13 @@ impl Tree {
         git(&folder, &["fetch", "--quiet", "origin", &commit])?;
         // A call that was interrupted leaves a mutant behind.
         git(&folder, &["checkout", "--quiet", "--force", "--detach", &commit])?;
-        Ok(Self { folder, target, program, commit })
+        let mut list = vec!["ls-tree", "-r", "--format=%(path) %(objectname)", "HEAD"];
+        let sources = PLACES.map(|(package, _)| format!("crates/{package}/src"));
+        list.extend(sources.iter().map(String::as_str));
+        let listed = git(&folder, &list)?;
+        let pairs = listed.lines().filter_map(|line| line.rsplit_once(' '));
+        let blobs = pairs.map(|(path, blob)| (path.to_owned(), blob.to_owned())).collect();
+        Ok(Self { folder, target, program, commit, blobs })
     }
 
     fn cargo_mutants(&self) -> Command {
@@ -193,13 +217,18 @@ impl Tree {
 
     /// Tries one package after the other, so that what the nearest tests find costs no more builds.
     fn outcome(&self, mutant: &Mutant) -> Result<Outcome, String> {
+        let this = std::env::current_exe().map_err(|error| error.to_string())?;
+        let runner = format!("--config=target.'cfg(all())'.runner=['{}', 'until-failure']", this.display());
         let packages = PLACES.iter().find(|(package, _)| *package == mutant.package).map(|(_, tests)| *tests);
         for package in packages.unwrap_or_default() {
             let mut command = self.cargo_mutants();
             command
                 .args(["--package", &mutant.package, "--test-package", package, "--re"])
                 .arg(format!("^{}$", regex::escape(&mutant.name)))
-                .args(["--build-timeout", "1200", "--timeout", "300", "--cargo-test-arg=--tests"]);
+                .args(["--build-timeout", "1200", "--timeout", "300", "--cargo-test-arg=--tests"])
+                .arg(format!("--cargo-arg={runner}"))
+                // Long tests leave room for short ones, which mostly find it.
+                .env("RUST_TEST_THREADS", "4");
             // It fails for mutants that were not caught; what it wrote says more.
             let told = command.output().map_err(|error| error.to_string())?;
             let notes = fs_err::read(self.target.join("mutants.out/outcomes.json"))
@@ -222,12 +251,8 @@ impl Tree {
         root().join("target/mutants.json")
     }
 
-    /// What earlier calls found out, less what another commit may have changed.
+    /// What earlier calls found out, as far as it still holds.
     fn campaign(&self) -> Result<Campaign, String> {
-        let trees = PLACES.map(|(package, _)| format!("HEAD:crates/{package}/src"));
-        let sources =
-            process::output(Command::new("git").current_dir(&self.folder).arg("rev-parse").args(trees))?
-                .replace('\n', " ");
         let mut campaign: Campaign = match fs_err::read(self.file()) {
             Ok(bytes) => {
                 serde_json::from_slice(&bytes).map_err(|error| format!("`target/mutants.json`: {error}"))?
@@ -235,17 +260,33 @@ impl Tree {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Campaign::default(),
             Err(error) => return Err(error.to_string()),
         };
-        if campaign.sources != sources {
-            campaign.outcomes.clear();
-        }
-        if campaign.commit != self.commit {
-            campaign.outcomes.retain(|_, outcome| *outcome != Outcome::Missed);
-        }
-        Ok(Campaign { sources, commit: self.commit.clone(), ..campaign })
+        campaign.0.retain(|name, kept| {
+            let blob = name.split(':').next().and_then(|file| self.blobs.get(file));
+            blob == Some(&kept.blob) && (kept.outcome != Outcome::Missed || kept.commit == self.commit)
+        });
+        Ok(campaign)
     }
 
     fn keep(&self, campaign: &Campaign) -> Result<(), String> {
         let bytes = serde_json::to_vec_pretty(campaign).map_err(|error| error.to_string())?;
         fs_err::write(self.file(), bytes).map_err(|error| error.to_string())
+    }
+}
+
+/// Runs a test binary, and ends it at the first test that fails: the others would say no more.
+pub(crate) fn run_until_failure(program: &OsString, arguments: &[OsString]) -> Result<(), String> {
+    let failed = |error: std::io::Error| error.to_string();
+    let mut child = Command::new(program).args(arguments).stdout(Stdio::piped()).spawn().map_err(failed)?;
+    let lines = child.stdout.take().into_iter().flat_map(|stdout| BufReader::new(stdout).lines());
+    for line in lines.map_while(Result::ok) {
+        println!("{line}");
+        if line.ends_with(" ... FAILED") {
+            child.kill().map_err(failed)?;
+            break;
+        }
+    }
+    match child.wait().map_err(failed)? {
+        status if status.success() => Ok(()),
+        status => Err(format!("the tests ended with {status}")),
     }
 }

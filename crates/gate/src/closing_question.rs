@@ -47,6 +47,9 @@ const OFFERS: &[&str] = &[
     "ready to commit",
 ];
 
+/// Words that ask for more work beside what is done.
+const MORE: &[&str] = &["also", "anything", "any questions", "any concerns", "next"];
+
 /// What is done with work that is finished, whatever was chosen on the way.
 const ENDS: &[&str] = &["commit", "push", "pull request", "pr", "merge", "deploy", "release"];
 
@@ -99,6 +102,18 @@ pub(crate) fn waits(said: &str) -> bool {
             && closing.iter().copied().filter(is_question).any(leaves_a_choice)
     };
     question.is_some_and(is_choice) || decides() || is_left() || asks_for_what_is_owned()
+}
+
+/// Whether the words ask the person anything but whether there is more to do.
+pub(crate) fn asks(said: &str) -> bool {
+    let text = said.trim_end().to_lowercase();
+    let paragraphs = closing_paragraphs(&text);
+    let mut questions = paragraphs
+        .iter()
+        .flat_map(|paragraph| sentences(paragraph))
+        .filter(|sentence| sentence.ends_with('?'));
+    let is_more = |question: &str| MORE.iter().chain(ENDS).any(|words| has_words(question, words));
+    questions.next_back().is_some_and(|question| !is_more(question))
 }
 
 fn leaves_a_choice(question: &str) -> bool {
@@ -171,6 +186,15 @@ mod tests {
             "Should it hold:\n1. only what changed\n2. everything\n\nThe second seems right. I wanted to check with you first.",
             "1. **Default** to the small one\n2. **Add a flag**\n\nI'd recommend the first. What do you think?\n\nSources:\n- [a](https://a.example)",
             "I cannot reach the registry. Please provide an API key with write access.",
+            "Which one do you prefer?\n\nSources:\n\n- [a](https://a.example)\n- [b](https://b.example)",
+            "- Should the limit be set by the user or by the team?",
+            "Would you go by the user or by the team?",
+            "Or should it be the team?",
+            "Both would work. It is your call.\n\nThe second is simpler.\n\nThe first is faster.",
+            "1. Small\n2. Large\n\nI'd go with the first. Is that fine?\n\nNothing is written yet.\n\nIt waits.",
+            "## 1. Small\n## 2. Large\n\nI recommend the first. Fine?",
+            "Which format? Which ending? Nothing is written yet.",
+            "I need your password for it.",
         ] {
             assert!(waits(said), "{said}");
         }
@@ -185,10 +209,43 @@ mod tests {
             "All done. Any questions or concerns?",
             "Is there anything you would like to change or add?",
             "Of option 1 and option 2 I built the second. Should I commit it?",
+            "It is your call.\n\nOne.\n\nTwo.\n\nThree.",
+            "Should I keep it or not?",
+            "Which one is wrong? The parser. It is fixed now.",
+            "One or two were wrong. Is it the parser?",
+            "1. Small\n\nI recommend it. Fine?",
+            "1. Small\n2. Large\n\nBoth are done. Fine?",
+            "1. Small\n2. Large\n\nI recommend the first. Shall I merge it?",
+            "Option 1 is done. Is option 1 fine?",
+            "Option x and option y are done. Fine?",
+            "I need no tokens.",
+            "Please provide feedback.\n\nThe token is in its header now.",
             "Done.",
             "",
         ] {
             assert!(!waits(said), "{said}");
+        }
+    }
+
+    /// L1
+    #[test]
+    fn l1_any_question_about_the_work_is_talk() {
+        for said in [
+            "That makes a cycle.\n\nWant me to move the check instead?",
+            "Do we need two names at all?\n\nMaybe it is simpler:\n1. keep one\n2. drop the other",
+            "Do you want me to:\n1. go on looking\n2. try a simpler way\n3. something else?",
+            "Does this fit? If so, I should:\n1. change the reader\n2. leave the writer alone",
+        ] {
+            assert!(asks(said), "{said}");
+        }
+        for said in [
+            "Done.",
+            "It is all in place. Should I also write a test?",
+            "Done. Shall I commit?",
+            "What do you want to do next?",
+            "",
+        ] {
+            assert!(!asks(said), "{said}");
         }
     }
 }

@@ -60,7 +60,10 @@ fn look(policy: &Policy, inputs: &Inputs) -> Verdict {
     for expectation in &expected {
         verdict.actions.push(action_verdict(policy, inputs, expectation, &waived, &work));
     }
-    let Failures { told, is_red, holding } = failures(policy, &work, &waived, &files, &expected);
+    let reported = &inputs.history.reported;
+    let Failures { told, is_red, holding, left_red } =
+        failures(policy, &work, &waived, &files, &expected, reported);
+    verdict.left_red = left_red;
     verdict.standings = standings(&expected, is_red);
     verdict.standings.extend(unproven::standings(policy, inputs, &files, &work));
     verdict.observations = gaps(&expected, &verdict.actions, &told);
@@ -284,6 +287,8 @@ struct Failures {
     is_red: bool,
     /// Those that hold.
     holding: FailedSteps,
+    /// The red tests among them, for the next turns.
+    left_red: Vec<String>,
 }
 
 fn failures(
@@ -292,9 +297,11 @@ fn failures(
     waived: &[Waived],
     changed: &[Changed],
     expected: &[Expectation<Demand<'_>>],
+    reported: &[String],
 ) -> Failures {
     let rules = policy.gate.rules;
-    let mut failures = Failures { told: Vec::new(), is_red: false, holding: FailedSteps::default() };
+    let mut failures =
+        Failures { told: Vec::new(), is_red: false, holding: FailedSteps::default(), left_red: Vec::new() };
     let is_missed = |failure: &Failure<'_>| {
         let line = failure.recorded.call.line;
         let is_it = |seen: &Seen| matches!(seen, Seen::Ambiguous { like, .. } if like.line == line);
@@ -302,7 +309,10 @@ fn failures(
     };
     for failure in errors::expectations(policy, work).iter().filter(|failure| failure.speaks()) {
         let failure = &failure.subject;
-        let is_red = failure.is_red(changed, work);
+        let left_red = errors::LeftRed::of(failure).filter(|_| failure.is_red(changed, work));
+        let is_old = left_red.as_ref().is_some_and(|red| red.is_of_earlier_turn(failure, work, reported));
+        failures.left_red.extend(left_red.map(|red| red.report()));
+        let is_red = !is_old && failure.is_red(changed, work);
         let level = if is_red { rules.red } else { rules.errors };
         // An action that is missing already says what a run whose status is hidden showed.
         if level == RuleLevel::Off

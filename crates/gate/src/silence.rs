@@ -2,7 +2,8 @@
 //! before was held for.
 
 use change_set::Scope;
-use programs::shell::Intents;
+use programs::Deed;
+use programs::shell::{Intents, SimpleCommand};
 use transcript::{Call, Kind, Outcome};
 
 use crate::changed::scope;
@@ -95,14 +96,29 @@ pub(crate) fn waiting(policy: &Policy, inputs: &Inputs) -> Option<Waiting> {
     } else if since.into_iter().any(is_rejected) {
         Some(Waiting::Rejection)
     } else {
-        inputs.said.last().is_some_and(|said| closing_question::waits(said)).then_some(Waiting::AnswerOfUser)
+        // Who changed nothing since the person broke in talks about what was begun, and does not say that it is done.
+        let waits = if only_talks(inputs) { closing_question::asks } else { closing_question::waits };
+        inputs.said.last().is_some_and(|said| waits(said)).then_some(Waiting::AnswerOfUser)
     }
 }
 
-/// What a verdict tells the person that they need not hear again in this session.
+/// Whether all the work that is judged is of earlier turns that nobody judged.
+fn only_talks(inputs: &Inputs) -> bool {
+    let works = |recorded: &RecordedCall| {
+        let commands = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
+        let mut commands = commands.iter();
+        let changes =
+            |command: &SimpleCommand| !command.edits.paths.is_empty() || command.does(Deed::Commits);
+        is_edit(&recorded.call) || commands.any(changes)
+    };
+    inputs.earlier_calls > 0 && !inputs.calls.iter().skip(inputs.earlier_calls).any(works)
+}
+
+/// What a verdict tells the person that they need not hear again in this session, and the tests that it left red.
 pub fn reports(verdict: &Verdict) -> Vec<String> {
     let is_told = verdict.decision == Decision::Notify;
-    verdict.observations.iter().filter(|_| is_told).filter_map(report).collect()
+    let told = verdict.observations.iter().filter(|_| is_told).filter_map(report);
+    told.chain(verdict.left_red.iter().cloned()).collect()
 }
 
 fn report(observation: &Observation) -> Option<String> {

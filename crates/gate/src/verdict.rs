@@ -28,6 +28,9 @@ pub struct Verdict {
     /// What the message tells of work that stays unproven.
     #[serde(skip)]
     pub told_unproven: Option<String>,
+    /// Red tests that stay behind; see [`crate::reports`].
+    #[serde(skip)]
+    pub left_red: Vec<String>,
 }
 
 impl Verdict {
@@ -44,6 +47,7 @@ impl Verdict {
             coverage: coverage.clone(),
             standings: Vec::new(),
             told_unproven: None,
+            left_red: Vec::new(),
         }
     }
 }

@@ -234,6 +234,16 @@ impl<'a> Work<'a> {
         self.inputs.ledger.proof_of(path, action)
     }
 
+    /// The last edit that a run has to come after.
+    pub(crate) fn last_edit_of_all(&self) -> Option<Moment> {
+        self.edits.iter().filter(|touch| touch.needs_proof).map(|touch| touch.at).max()
+    }
+
+    /// Whether a command surely executes this script.
+    pub(crate) fn is_executed_by(&self, command: &SimpleCommand, path: &str) -> bool {
+        self.repository().is_some_and(|repository| repository.is_executed_by(command, &self.inputs.cwd, path))
+    }
+
     /// The repository's own words, where they are known.
     pub(crate) fn repository(&self) -> Option<&'a Repository> {
         self.inputs.repository.as_ref()

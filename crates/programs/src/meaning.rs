@@ -187,7 +187,7 @@ impl SimpleCommand {
     pub fn stands_by(&self) -> bool {
         match self.deed() {
             Deed::Formats | Deed::Commits | Deed::Pushes | Deed::Records => true,
-            Deed::Looks | Deed::Asks | Deed::Prints | Deed::Steers => true,
+            Deed::Looks | Deed::Asks | Deed::Prints | Deed::Steers => self.edits.is_nothing(),
             Deed::Lints => self.row().is_some_and(|row| !row.runs_tasks()),
             _ => false,
         }

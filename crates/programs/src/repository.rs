@@ -101,6 +101,9 @@ pub struct Task {
     /// Tasks of the same runner that run before it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
+    /// The script that it is itself, from the root; empty if it stands among others in a file.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub file: String,
     #[serde(skip)]
     understood: OnceIntents,
 }
@@ -267,6 +270,16 @@ impl Repository {
     /// began, absolute or from the root.
     pub fn runs(&self, command: &SimpleCommand, cwd: &str) -> Vec<Run> {
         resolution::runs(self, command, cwd)
+    }
+
+    /// Whether a command surely executes this script of the repository, itself or by tasks and other scripts.
+    pub fn is_executed_by(&self, command: &SimpleCommand, cwd: &str, path: &str) -> bool {
+        self.is_known_script(path) && resolution::executed(self, command, cwd).iter().any(|file| file == path)
+    }
+
+    fn is_known_script(&self, path: &str) -> bool {
+        self.scripts.iter().any(|script| script.path == path)
+            || self.tasks.iter().any(|task| task.file == path)
     }
 
     /// Leaves out the tasks and scripts that none of these commands leads to: what a verdict depends on is small, and is

@@ -170,6 +170,7 @@ fn without_policy(
         },
         standings: Vec::new(),
         told_unproven: None,
+        left_red: Vec::new(),
     };
     printer.answer(arguments.json, &verdict, || no_policy(root))
 }

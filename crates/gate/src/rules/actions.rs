@@ -3,12 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use programs::Deed;
 use programs::repository::{Package, Repository, Way};
 use programs::shell::{Attribution, Intents, SimpleCommand, Word};
+use programs::{Deed, is_test_file};
 use transcript::Outcome;
 
-use super::verification::{PackageCode, VerifyingRun};
+use super::printed::Printed;
+use super::verification::{self, PackageCode, Showed, VerifyingRun};
 use super::{Expectation, Seen, evidence};
 use crate::changed::{Changed, OTHER_CODE};
 use crate::policy::{Action, Class, Policy, Proof, RuleLevel};
@@ -331,16 +332,31 @@ impl Looking<'_, '_> {
     /// verified with.
     fn by_package(&self, demand: &mut Demand<'_>, repository: &Repository) -> Option<(Seen, Option<Moment>)> {
         let mut parts: BTreeMap<PackageCode<'_>, (&Package, BTreeSet<String>)> = BTreeMap::new();
-        for path in &demand.covers {
-            let Some(package) = repository.package_of(path) else { continue };
-            let code = PackageCode::of(package, path);
-            if package.strongest(&code.languages).is_some() {
-                parts.entry(code).or_insert((package, BTreeSet::new())).1.insert(path.clone());
+        let mut whole: Option<(Seen, Option<Moment>)> = None;
+        for path in demand.covers.clone() {
+            let Some(package) = repository.package_of(&path) else { continue };
+            let code = PackageCode::of(package, &path);
+            if package.strongest(&code.languages).is_none() {
+                continue;
+            }
+            if let Some((evidence, at)) = self.execution(demand.action, &path) {
+                let seen = Seen::Evidence(evidence);
+                demand.stand(BTreeSet::from([path]), &seen);
+                whole = Some((seen, Some(at)));
+            } else {
+                parts.entry(code).or_insert((package, BTreeSet::new())).1.insert(path);
             }
         }
-        let mut whole: Option<(Seen, Option<Moment>)> = None;
         for (code, (package, covers)) in parts {
             let (seen, moment) = self.look_for(demand.action, &covers, Some(&code));
+            let is_only_tests = || covers.iter().all(|path| is_test_file(self.code_path(path)));
+            // Whether new tests may stay red is not for us to say.
+            if !matches!(seen, Seen::Evidence(_))
+                && is_only_tests()
+                && self.was_tried(demand.action, &covers, &code)
+            {
+                continue;
+            }
             demand.stand(covers.clone(), &seen);
             let strongest = package.strongest(&code.languages);
             match seen {
@@ -363,6 +379,43 @@ impl Looking<'_, '_> {
             });
         }
         whole
+    }
+
+    /// A script that was executed after it was changed has been tried, whatever the programs in it are about.
+    fn execution(&self, action: &Action, path: &str) -> Option<(Evidence, Moment)> {
+        let covers = BTreeSet::from([path.to_owned()]);
+        let is_fresh = |ran: &Ran<'_>| {
+            let staleness =
+                evidence::staleness(action, &covers, self.changed, ran, Some(Strength::Ran), self.work);
+            staleness.is_none()
+        };
+        let ran = self
+            .work
+            .commands()
+            .filter(|ran| self.work.is_executed_by(ran.command, path))
+            .filter(|ran| verification::went_well(ran) && is_fresh(ran))
+            .last()?;
+        Some((Evidence { command: shown(ran.call), line: ran.call.line }, ran.at))
+    }
+
+    /// Whether tests ran since they were changed, however that ended.
+    fn was_tried(&self, action: &Action, covers: &BTreeSet<String>, code: &PackageCode<'_>) -> bool {
+        let is_trial = |run: &&VerifyingRun<'_>| {
+            run.strength == Strength::Tested
+                && run.is_about(code)
+                && !run.ran.call.user_stopped
+                && match &run.showed {
+                    // What could not be compiled did not run.
+                    Showed::Red => Printed::of(run.ran.recorded).tests_failed(),
+                    Showed::Nothing(_) => run.ran.call.outcome == Outcome::Unknown,
+                    Showed::Green | Showed::WithoutTheChange => false,
+                }
+        };
+        let is_fresh = |run: &&VerifyingRun<'_>| {
+            evidence::staleness(action, covers, self.changed, &run.ran, Some(run.strength), self.work)
+                .is_none()
+        };
+        self.work.verifying_runs().iter().filter(is_trial).any(|run| is_fresh(&run))
     }
 
     /// What is told of a package that was verified by less than it has.

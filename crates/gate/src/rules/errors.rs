@@ -5,6 +5,7 @@
 
 mod attempt;
 pub(super) mod harmless;
+mod left_red;
 mod repeated;
 mod settled;
 
@@ -24,6 +25,8 @@ use crate::ran::Moment;
 use crate::strength::Strength;
 use crate::verdict::{Evidence, Observation, Rule};
 use crate::work::{Work, shown};
+
+pub(crate) use left_red::LeftRed;
 
 /// Something that failed; what would satisfy the rule is that the same goes well later.
 #[derive(Clone, Debug)]

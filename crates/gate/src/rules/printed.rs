@@ -50,6 +50,11 @@ impl Printed {
         self.summary.filter(|summary| self.is_of_tests && *summary != Summary::NoTestsRan)
     }
 
+    /// Tests ran, and some of them failed.
+    pub(crate) fn tests_failed(&self) -> bool {
+        !self.has_code_errors && matches!(self.tests(), Some(Summary::Failed { .. }))
+    }
+
     /// A runner ran and found nothing to do, and nothing else went wrong.
     pub(crate) fn ran_nothing(&self) -> bool {
         self.summary == Some(Summary::NoTestsRan) && !self.has_errors

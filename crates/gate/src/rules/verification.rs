@@ -123,7 +123,9 @@ fn without_the_change(calls: &[RecordedCall]) -> BTreeSet<Moment> {
     // Since another revision was checked out; it was an excursion if there was a way back.
     let mut excursion: Option<Vec<Moment>> = None;
     let mut has_edited = false;
-    for (call, recorded) in calls.iter().enumerate() {
+    // What the person stopped or refused put nothing away.
+    let made = calls.iter().enumerate().filter(|(_, recorded)| !recorded.call.user_stopped);
+    for (call, recorded) in made {
         if matches!(recorded.call.kind, Kind::Edit | Kind::Write) {
             // Whoever edits again works on the new state.
             (is_away, excursion, has_edited) = (false, None, true);
@@ -318,6 +320,13 @@ fn could_print_a_summary(command: &SimpleCommand) -> bool {
         }
         _ => command.shows_texts(),
     }
+}
+
+/// Whether a program that ran did what it is for, as far as its status and its output tell.
+pub(super) fn went_well(ran: &Ran<'_>) -> bool {
+    let printed = Printed::of(ran.recorded);
+    let showed = showed(ran.recorded, ran.command, ran.command.attribution, Strength::Ran, false, &printed);
+    showed == Showed::Green
 }
 
 fn showed(

@@ -10,6 +10,7 @@
 )]
 
 mod corpus;
+mod edited;
 mod explanations;
 mod held_out;
 mod hygiene_and_drift;

@@ -353,3 +353,88 @@ fn w19_the_wrong_folder_is_no_failing_test() {
     ];
     table(&go, &["a.go"], vec![(calls, "notify")]);
 }
+
+/// W6: a version number that a command counts up.
+#[test]
+fn w6_what_sed_counts_up_needs_no_proof() {
+    for (command, expected) in [
+        ("sed -i -e 's/1.0.1/1.0.2/' -e 's/2.0.1/2.0.2/' app/a.py", "pass"),
+        ("sed -i -e 's/1.0.1/1.0.2/' -e 's/a/b/' app/a.py", "hold python-tests"),
+        ("sed -i 's/version = 1/release = 1/' app/a.py", "hold python-tests"),
+        ("sed -i 's/^VERSION = 1$/VERSION = 2/' app/a.py", "pass"),
+        ("sed -i '/version/d' app/a.py", "hold python-tests"),
+        ("perl -pi -e 's/1.0.1/1.0.2/' app/a.py", "hold python-tests"),
+    ] {
+        table(&policy(PYTHON), &["app/a.py"], vec![(vec![ran(command)], expected)]);
+    }
+}
+
+/// W21: git brings back what was there before the turn, unless it is asked for another revision.
+#[test]
+fn w21_git_takes_back_what_it_restores() {
+    for (command, expected) in [
+        ("git checkout -- app/a.py", "pass"),
+        ("git checkout HEAD -- app/a.py", "pass"),
+        ("git checkout -q -- app/a.py", "pass"),
+        ("git -C . checkout -- app/a.py", "hold python-tests"),
+        ("git checkout main -- app/a.py", "hold python-tests"),
+        ("git checkout -- app/b.py", "hold python-tests"),
+        ("git restore app/a.py", "pass"),
+        ("git restore ./app/a.py", "pass"),
+        ("git restore -s main app/a.py", "hold python-tests"),
+        ("git restore --source main app/a.py", "hold python-tests"),
+        ("git restore --source=main app/a.py", "hold python-tests"),
+        ("git restore --staged app/a.py", "hold python-tests"),
+        ("git mv app/a.py app/b.py", "hold python-tests"),
+        ("touch app/a.py", "hold python-tests"),
+    ] {
+        let there = edited("app/a.py", Nature::Code, "one", "two");
+        let calls = vec![read("app/a.py"), there, ran(command)];
+        table(&policy(PYTHON), &["app/a.py"], vec![(calls, expected)]);
+    }
+    // A file that the turn made and removed, and one that was there before.
+    for (calls, expected) in [
+        (vec![write("app/a.py"), ran("unlink app/a.py")], "pass"),
+        (vec![write("app/a.py"), ran("rm app/a.py"), write("app/a.py")], "hold python-tests"),
+        (
+            vec![read("app/a.py"), edit("app/a.py"), write("app/a.py"), ran("rm app/a.py")],
+            "hold python-tests",
+        ),
+    ] {
+        table(&policy(PYTHON), &["app/a.py"], vec![(calls, expected)]);
+    }
+}
+
+/// W21: of a whole file any earlier content may come back; of parts, each by its own inverse, the last one first.
+#[test]
+fn w21_edits_of_whole_files_and_of_several_parts() {
+    let edits = |parts: &[(&str, &str)], whole: bool| {
+        let part = |(before, after): &(&str, &str)| FileEdit {
+            whole,
+            ..edited("app/a.py", Nature::Code, before, after).edits.remove(0)
+        };
+        Call { edits: parts.iter().map(part).collect(), ..edit("app/a.py") }
+    };
+    let whole = |before: &str, after: &str| edits(&[(before, after)], true);
+    let parts = |parts: &[(&str, &str)]| edits(parts, false);
+    for (calls, expected) in [
+        (vec![whole("1", "2"), whole("2", "3"), whole("3", "1")], "pass"),
+        (vec![whole("1", "2"), whole("2", "3"), whole("3", "2")], "hold python-tests"),
+        (vec![whole("1", "2"), ran("pytest"), whole("2", "3"), whole("3", "2")], "notify"),
+        (vec![whole("1", "2"), parts(&[("2", "1")])], "hold python-tests"),
+        (vec![parts(&[("1", "2")]), parts(&[("2", "3")]), parts(&[("3", "1")])], "hold python-tests"),
+        (
+            vec![parts(&[("1", "2")]), parts(&[("2", "3")]), parts(&[("3", "2")]), parts(&[("2", "1")])],
+            "pass",
+        ),
+        (vec![parts(&[("1", "2"), ("a", "b")]), parts(&[("b", "a")])], "hold python-tests"),
+        (vec![parts(&[("1", "2"), ("a", "b")]), parts(&[("b", "a")]), parts(&[("2", "1")])], "pass"),
+        (vec![parts(&[("1", "2"), ("a", "b")]), parts(&[("b", "a"), ("2", "1")])], "pass"),
+        (vec![edit("app/a.py"), parts(&[("1", "2")]), parts(&[("2", "1")])], "hold python-tests"),
+    ] {
+        let calls = [vec![read("app/a.py")], calls].concat();
+        let shown: Vec<_> = calls.iter().map(|call| format!("{:?}", call.edits)).collect();
+        let verdict = judge(&policy(PYTHON), &inputs(calls, &["app/a.py"]));
+        assert_eq!(brief(&verdict), expected, "{shown:#?}");
+    }
+}

@@ -1,9 +1,10 @@
 //! Red and green belong to the right run, package and language: what each fault looked like, as a small turn.
 
 use change_set::{Change, ChangedFile};
-use gate::{Changes, Inputs, judge};
+use contents::Nature;
+use gate::{Changes, Decision, Inputs, judge};
 use programs::repository::Repository;
-use transcript::Call;
+use transcript::{Call, FileEdit};
 
 use crate::real_sessions::{in_repository, repository, two_packages};
 use crate::turns::*;
@@ -122,6 +123,48 @@ fn red_behind_a_task_is_as_strong_as_what_the_task_runs() {
             (after("error: recipe failed", &["just lint"]), "notify +weaker-verification"),
         ],
     );
+}
+
+/// A script that was executed has been tried, whatever the programs in it are about; one that may have been left out has not.
+#[test]
+fn a_changed_script_is_verified_by_executing_it() {
+    let repository = repository(&[
+        ("go.mod", "module x"),
+        ("a_test.go", ""),
+        ("test/all.bats", ""),
+        ("Makefile", "release:\n\tbash scripts/release.sh\nmaybe:\n\ttrue && scripts/release.sh || true\n"),
+        ("scripts/release.sh", "#!/bin/bash\ngo build ./...\n"),
+        (
+            "mise-tasks/lint/licenses",
+            "#!/bin/bash\nif ! command -v lister; then\n  go install lister\nfi\nlister csv\n",
+        ),
+    ]);
+    let policy = r#"presets = ["shell", "go"]"#;
+    let script = |commands: &[&str]| {
+        let mut calls = vec![write("scripts/release.sh")];
+        calls.extend(commands.iter().map(|command| ran(command)));
+        calls
+    };
+    said(
+        policy,
+        &repository,
+        &["scripts/release.sh"],
+        vec![
+            (script(&[]), "hold shell-tests"),
+            (script(&["go build ./..."]), "hold shell-tests"),
+            (script(&["bash scripts/release.sh"]), "notify"),
+            (script(&["make release 2>&1 | tail -5"]), "notify"),
+            (script(&["make maybe"]), "hold shell-tests"),
+            (script(&["cat scripts/release.sh"]), "hold shell-tests"),
+            (vec![ran("make release"), write("scripts/release.sh")], "hold shell-tests"),
+            (
+                vec![write("scripts/release.sh"), failed("make release", 2, "boom")],
+                "hold shell-tests +unresolved-error",
+            ),
+        ],
+    );
+    let task = vec![write("mise-tasks/lint/licenses"), ran("mise run lint:licenses 2>&1")];
+    said(policy, &repository, &["mise-tasks/lint/licenses"], vec![(task, "pass")]);
 }
 
 /// A program of one language proves nothing about code of another in the same package.
@@ -277,5 +320,198 @@ fn a_run_that_shows_red_is_not_green_as_well() {
             (turn(PYTEST_PASSED), "notify"),
             (turn("ready"), "notify"),
         ],
+    );
+}
+
+/// A stash that the person refused put nothing away: what ran after it ran with the change.
+#[test]
+fn w25_a_refused_stash_is_none() {
+    let calls = vec![write("app/a.py"), stopped_by_user(ran("git stash")), ran("pytest")];
+    said(PYTHON, &python(), &["app/a.py"], vec![(calls, "notify")]);
+}
+
+/// L1: what an interrupted turn left unverified is not asked for while agent and person talk about it.
+#[test]
+fn l1_talk_about_interrupted_work_is_not_its_end() {
+    let judged = |own: Vec<Call>, last: &str| {
+        let mut calls = vec![write("app/a.py")];
+        calls.extend(own);
+        let mut turn = in_repository(python(), calls, &["app/a.py"]);
+        (turn.earlier_calls, turn.said) = (1, vec![last.to_owned()]);
+        brief(&judge(&policy(PYTHON), &turn))
+    };
+    for (own, last, expected) in [
+        (vec![], "done", "hold python-tests"),
+        (vec![], "Done. Shall I commit?", "hold python-tests"),
+        (vec![], "That needs two passes. Want me to split it?", "pass"),
+        (vec![ran("git log")], "That needs two passes. Want me to split it?", "pass"),
+        (vec![write("app/a.py")], "That needs two passes. Want me to split it?", "hold python-tests"),
+        (vec![ran("git commit -am x")], "Is that the name you meant?", "hold python-tests"),
+    ] {
+        assert_eq!(judged(own, last), expected, "{last}");
+    }
+}
+
+/// Whether new tests may stay red is the person's matter; that they ran is known.
+#[test]
+fn tests_alone_that_ran_and_failed_are_not_missing() {
+    let file = "tests/test_a.py";
+    said(
+        PYTHON,
+        &python(),
+        &[file],
+        vec![
+            (vec![write(file)], "hold python-tests"),
+            (vec![write(file), failed("pytest", 1, PYTEST_FAILED)], "notify +unresolved-error"),
+            (vec![write(file), unfinished("pytest")], "pass"),
+            (vec![failed("pytest", 1, PYTEST_FAILED), write(file)], "hold python-tests +unresolved-error"),
+            (
+                vec![write(file), failed("pytest", 2, "SyntaxError: invalid syntax")],
+                "hold python-tests +unresolved-error",
+            ),
+        ],
+    );
+    let file = "app/a.py";
+    said(
+        PYTHON,
+        &python(),
+        &[file],
+        vec![(vec![write(file), failed("pytest", 1, PYTEST_FAILED)], "hold python-tests +unresolved-error")],
+    );
+}
+
+/// Tests that an earlier turn left red hold once, and again if there are more of them or the agent's own do not pass.
+#[test]
+fn tests_that_were_left_red_before_hold_no_turn_with_green_ones_of_its_own() {
+    let red = |failed: u32| format!("=== {failed} failed, 30 passed in 0.4s ===");
+    let turn = |own: &str, now: u32| {
+        let calls = vec![write("app/a.py"), ran(own), printed("pytest -q 2>&1 | tail -5", &red(now))];
+        in_repository(python(), calls, &["app/a.py"])
+    };
+    let policy = policy(PYTHON);
+    let mut first = turn("ruff check .", 3);
+    let verdict = judge(&policy, &first);
+    assert_eq!(verdict.reason, "still failing: `pytest -q 2>&1 | tail -5`");
+    first.history.reported = gate::reports(&verdict);
+    assert_eq!(first.history.reported, ["left red: pytest: 3"]);
+    for (own, now, expected) in [
+        ("pytest tests/test_a.py", 3, "notify +unresolved-error"),
+        ("pytest tests/test_a.py", 2, "notify +unresolved-error"),
+        ("pytest tests/test_a.py", 4, "hold +unresolved-error"),
+        ("ruff check .", 3, "hold +unresolved-error +weaker-verification"),
+    ] {
+        let next = Inputs { history: first.history.clone(), ..turn(own, now) };
+        assert_eq!(brief(&judge(&policy, &next)), expected, "{own} {now}");
+    }
+}
+
+/// W25: which steps of git put the change away, and which bring it back.
+#[test]
+fn w25_steps_of_git_around_a_red_run() {
+    const RED: &str = "hold python-tests +unresolved-error";
+    let red = || failed("pytest", 1, PYTEST_FAILED);
+    let (opened, there) = (|| read("app/a.py"), || edit("app/a.py"));
+    let judged = |calls: Vec<Call>| brief(&judge(&policy(PYTHON), &inputs(calls, &["app/a.py"])));
+    for (before, after, expected) in [
+        ("git stash", "git stash pop", "notify"),
+        ("git stash push -q", "git stash apply", "notify"),
+        ("git stash save x", "git merge main", "notify"),
+        ("git stash list", "git stash pop", RED),
+        ("git stash show", "git stash pop", RED),
+        ("git checkout main", "git checkout work", "notify"),
+        ("git checkout main", "git rebase main", "notify"),
+        ("git checkout -b other", "git checkout work", RED),
+        ("git switch -c other", "git switch work", RED),
+        ("git checkout --orphan other", "git checkout work", RED),
+        ("git checkout app/b.py", "git checkout work", RED),
+        ("git checkout -- app", "git checkout work", RED),
+        ("git checkout main app", "git checkout work", RED),
+        ("git log main", "git checkout work", RED),
+        ("hg checkout main", "hg checkout work", RED),
+    ] {
+        let calls = vec![opened(), there(), red(), ran(before), red(), ran(after)];
+        assert_eq!(judged(calls), expected, "{before}; {after}");
+    }
+    // Whoever edits there works there, and what was checked out before the first edit is the state to work on.
+    let stashed = vec![opened(), there(), red(), ran("git stash"), there(), red(), ran("git stash pop")];
+    assert_eq!(judged(stashed), RED);
+    let began = vec![opened(), ran("git checkout main"), there(), red(), ran("git checkout -")];
+    assert_eq!(judged(began), RED);
+    let holds =
+        |calls: Vec<Call>| judge(&policy(PYTHON), &inputs(calls, &["app/a.py"])).decision == Decision::Hold;
+    for (folder, run, expected) in [
+        ("/tmp/base", "cd /tmp/base/app && pytest", false),
+        ("../base", "cd ../base && pytest", false),
+        ("/tmp/base", "cd /tmp/basement && pytest", true),
+    ] {
+        let add = || ran(&format!("git worktree add {folder} main"));
+        let elsewhere = || failed(run, 1, PYTEST_FAILED);
+        assert_eq!(holds(vec![opened(), there(), red(), add(), elsewhere()]), expected, "{run}");
+        for path in ["/tmp/base/app/a.py", "/base/app/a.py"] {
+            for changes in [edit(path), ran(&format!("touch {path}"))] {
+                let calls = vec![opened(), there(), red(), add(), changes, elsewhere()];
+                let is_in_it = path.starts_with(folder.trim_start_matches(".."));
+                assert_eq!(holds(calls), is_in_it || expected, "{run}: {path}");
+            }
+        }
+    }
+}
+
+/// A patch names all its files: those whose text it shows were changed, those it made are there, and the others are gone.
+#[test]
+fn what_a_patch_removed_is_gone() {
+    let patch = || {
+        let mut call = edit("scripts/a.sh");
+        call.paths = ["a", "b", "c"].map(|name| format!("scripts/{name}.sh")).to_vec();
+        call.created = vec!["scripts/b.sh".to_owned()];
+        call.edits = vec![FileEdit {
+            path: "scripts/a.sh".to_owned(),
+            nature: Nature::Code,
+            before: None,
+            after: None,
+            whole: false,
+            ending: None,
+        }];
+        call
+    };
+    for (file, expected) in [
+        ("scripts/a.sh", "hold shell-tests +edit-without-read"),
+        ("scripts/b.sh", "hold shell-tests +edit-without-read"),
+        ("scripts/c.sh", "notify +edit-without-read"),
+    ] {
+        let mut turn = in_repository(python(), vec![patch()], &[]);
+        turn.changes = Changes::Transcript(vec![file.to_owned()]);
+        assert_eq!(brief(&judge(&policy(SHELL), &turn)), expected, "{file}");
+    }
+}
+
+/// A script without an ending is code of the language that its first line names, but not by the letter.
+#[test]
+fn a_script_is_code_of_the_language_of_its_first_line() {
+    let mut turn = in_repository(python(), vec![write("bin/run")], &["bin/run"]);
+    turn.script_endings = [("bin/run".to_owned(), "py".to_owned())].into();
+    assert_eq!(brief(&judge(&policy(PYTHON), &turn)), "hold python-tests");
+    let letter = policy(&format!("{PYTHON}\n[gate]\nturn_only = true"));
+    assert_eq!(brief(&judge(&letter, &turn)), "pass");
+    turn.script_endings.clear();
+    assert_eq!(brief(&judge(&policy(PYTHON), &turn)), "pass");
+}
+
+/// A failure that is a step of the hold is not said again; others are.
+#[test]
+fn a_hold_says_each_thing_once() {
+    let red = failed("mypy app", 1, "app/a.py:1: error: no");
+    let calls = vec![edit("app/a.py"), ran("pytest"), red, failed("./deploy", 1, "no")];
+    let verdict = judge(&policy(PYTHON), &in_repository(python(), calls, &["app/a.py"]));
+    assert_eq!(
+        verdict.message.unwrap(),
+        "[checkstone] Still failing\n\n\
+         Changed: Python code (`app/a.py`)\n\n\
+         1. Run `mypy app` again until it succeeds, or say why it may stay red (python-tests)\n\n\
+         Observations:\n\
+         - A command returned errors — verify the issue is resolved (`./deploy`)\n\
+         - Files were edited without being read first this turn — verify changes are correct\n\n\
+         If a step cannot be done here, say so in a line of its own:\n\
+         `checkstone: cannot ACTION: REASON` (actions: python-tests)."
     );
 }

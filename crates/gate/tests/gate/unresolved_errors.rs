@@ -480,3 +480,41 @@ fn a_waiver_covers_the_failure_that_it_is_about() {
     turn.said = vec!["checkstone: cannot rust-tests: no linker in this sandbox".to_owned()];
     assert_eq!(brief(&judge(&rust, &turn)), "notify");
 }
+
+/// E9: the very same words settle, also where their success proves nothing of the command that failed.
+#[test]
+fn e9_the_same_words_settle() {
+    let conditional = "if make a; then make b; fi";
+    errors(vec![
+        (vec![failed(conditional, 1, "boom")], "hold +unresolved-error"),
+        (vec![failed(conditional, 1, "boom"), ran("if  make a; then make b; fi")], "pass"),
+        (vec![failed(conditional, 1, "boom"), ran("if make a; then make c; fi")], "hold +unresolved-error"),
+        (vec![read("a.json"), edit_failed("a.json"), edit("a.json")], "pass"),
+        (vec![read("b.json"), edit_failed("a.json"), edit("b.json")], "hold +unresolved-error"),
+        (vec![edit_failed("a.json"), write("a.json")], "pass"),
+        (vec![edit_failed("a.json"), ran("touch a.json")], "pass"),
+        (vec![edit_failed("a.json"), read("a.json")], "hold +unresolved-error"),
+        (vec![edit_failed("a.json"), edit_failed("a.json")], "hold +unresolved-error"),
+    ]);
+}
+
+/// W19: which failures are none of the command's own.
+#[test]
+fn w19_how_it_is_seen_that_something_did_not_take_place() {
+    const ERROR: &str = "hold +unresolved-error";
+    for (command, exit_code, output, expected) in [
+        ("pytest a b", 4, "usage: pytest", "pass"),
+        ("make build", 4, "boom", ERROR),
+        ("make build", 5, "boom", ERROR),
+        ("make build", 124, "boom", ERROR),
+        ("timeout 60 make build", 1, "boom", ERROR),
+        ("./build.sh", 126, "bash: ./build.sh: Permission denied", "pass"),
+        ("npm run nothing", 1, "npm error Missing script: \"nothing\"", "pass"),
+        ("go build ./...", 2, "go: no such tool \"compile\"", "pass"),
+        ("cd core && cargo build", 1, "src/a.rs: no such file", ERROR),
+        ("cd core && cargo build", 1, "cd: too many arguments", ERROR),
+        ("make build", 1, "cd: core: No such file or directory", ERROR),
+    ] {
+        errors(vec![(vec![failed(command, exit_code, output)], expected)]);
+    }
+}

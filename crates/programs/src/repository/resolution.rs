@@ -40,6 +40,14 @@ pub(super) fn used(repository: &Repository, command: &SimpleCommand, cwd: &str) 
     (tasks.map(|(place, _)| place).collect(), scripts.map(|(place, _)| place).collect())
 }
 
+/// The scripts that a command surely executes, from the root.
+pub(super) fn executed(repository: &Repository, command: &SimpleCommand, cwd: &str) -> Vec<String> {
+    let mut resolution = Resolution::new(repository);
+    let place = resolution.place(&command.directory, cwd);
+    resolution.command(command, &place, Attribution::Decides);
+    resolution.executed
+}
+
 /// What a task runs.
 pub(super) fn task_runs<'a>(repository: &'a Repository, task: &'a Task) -> Vec<Run> {
     let mut resolution = Resolution::new(repository);
@@ -74,6 +82,8 @@ struct Resolution<'a> {
     following: Vec<Identity>,
     /// All that were followed.
     followed: Vec<Identity>,
+    /// The scripts among them whose failure would be the command's.
+    executed: Vec<String>,
 }
 
 /// Where a task or script lies in memory: several hooks of one commit have the same runner, folder and name.
@@ -85,7 +95,13 @@ fn identity<T>(task_or_script: &T) -> Identity {
 
 impl<'a> Resolution<'a> {
     fn new(repository: &'a Repository) -> Self {
-        Self { repository, runs: Vec::new(), following: Vec::new(), followed: Vec::new() }
+        Self {
+            repository,
+            runs: Vec::new(),
+            following: Vec::new(),
+            followed: Vec::new(),
+            executed: Vec::new(),
+        }
     }
 
     fn place(&self, directory: &Directory, base: &str) -> Place {
@@ -169,6 +185,10 @@ impl<'a> Resolution<'a> {
         let (names, mut others): (Vec<&str>, Vec<&str>) = call.names.iter().partition(|name| is_task(name));
         let folders = self.folders(command, row, &others, place);
         let picks_packages = row.is(Fact::EveryPackage) || self.selected(command).is_some();
+        if row.is(Fact::EveryPackage) {
+            let is_package = |word: &str| self.repository.packages.iter().any(|one| is_called(one, word));
+            others.retain(|word| !is_package(word));
+        }
         let mut found: Vec<&Task> = Vec::new();
         for name in &names {
             found.extend(folders.iter().filter_map(|folder| match picks_packages {
@@ -248,6 +268,9 @@ impl<'a> Resolution<'a> {
         }
         self.following.push(identity);
         self.followed.push(identity);
+        if attribution == Attribution::Decides && !task.file.is_empty() {
+            self.executed.push(task.file.clone());
+        }
         let first = self.runs.len();
         for need in &task.needs {
             let fits = |other: &&Task| {
@@ -310,6 +333,9 @@ impl<'a> Resolution<'a> {
         {
             self.following.push(identity(script));
             self.followed.push(identity(script));
+            if attribution == Attribution::Decides {
+                self.executed.push(path);
+            }
             self.body(script.understood.of(&script.text), folder, attribution);
             self.following.pop();
         }

@@ -27,7 +27,7 @@ struct Found {
     name: String,
     body: String,
     needs: Vec<String>,
-    /// Where it runs, from the folder of the file.
+    /// Where the step of a workflow runs, from the folder of the file.
     folder: String,
 }
 
@@ -105,6 +105,7 @@ pub(super) fn read(path: &str, text: &str) -> Vec<Task> {
     let file_name = own.trim_end_matches(".sh").replace('/', ":");
     let task = |found: Found| Task {
         runner: found.runner.unwrap_or(*runner),
+        file: if found.name.is_empty() { path.to_owned() } else { String::new() },
         name: if found.name.is_empty() { file_name.clone() } else { found.name },
         folder: crate::shell::one_spelling(folder, &found.folder),
         body: shortened(found.body),
@@ -181,7 +182,7 @@ fn nx_targets(text: &str) -> Vec<Found> {
     let body = |target: &Json| {
         let command = target.get("command").or_else(|| target.pointer("/options/command"));
         // What an executor runs is known by the name of its target alone.
-        command.or_else(|| target.get("executor")).and_then(Json::as_str).unwrap_or("nx").to_owned()
+        command.or_else(|| target.get("executor")).and_then(Json::as_str).unwrap_or("executor").to_owned()
     };
     entries(document.get("targets")).map(|(name, target)| Found::new(name, body(target))).collect()
 }
@@ -257,6 +258,11 @@ fn strings(value: Option<&Toml>) -> Vec<String> {
     }
 }
 
+/// The first line of a body that runs in another folder than that of its file, unless the folder is to be filled in.
+fn change_of_folder(folder: Option<&str>) -> Option<String> {
+    folder.filter(|folder| !folder.contains("{{")).map(|folder| format!("cd '{folder}'"))
+}
+
 /// A task of mise, pixi, poe, pdm or rye: a text, a list, or a table with the command under one of a few names.
 fn toml_task(name: &str, task: &Toml, runner: Option<TaskRunner>) -> Found {
     let keys = ["run", "cmd", "shell", "sequence", "composite", "chain", "script"];
@@ -273,14 +279,9 @@ fn toml_task(name: &str, task: &Toml, runner: Option<TaskRunner>) -> Found {
         needs.append(&mut lines.iter().filter(|line| !line.contains(' ')).cloned().collect());
         lines.retain(|line| line.contains(' '));
     }
-    let folder =
-        ["dir", "cwd"].iter().find_map(|key| task.get(key)?.as_str()).filter(|dir| !dir.contains("{{"));
-    Found {
-        runner,
-        needs,
-        folder: folder.unwrap_or_default().to_owned(),
-        ..Found::new(name, lines.join(" && "))
-    }
+    let folder = ["dir", "cwd"].iter().find_map(|key| task.get(key)?.as_str());
+    let lines: Vec<String> = change_of_folder(folder).into_iter().chain(lines).collect();
+    Found { runner, needs, ..Found::new(name, lines.join(" && ")) }
 }
 
 fn toml_tasks(text: &str) -> Vec<Found> {
@@ -412,7 +413,7 @@ fn rake_tasks(text: &str) -> Vec<Found> {
             let words = rest.split(|one: char| one != '_' && !one.is_alphanumeric());
             let needs =
                 words.filter(|word| !word.is_empty() && !matches!(*word, "do" | "w" | "i" | "t" | "args"));
-            found.push(Found { needs: needs.map(str::to_owned).collect(), ..Found::new(&name, "") });
+            found.push(Found { needs: needs.map(str::to_owned).collect(), ..Found::new(&name, "set -e") });
         } else if let Some((kind, rest)) = line.split_once("Task.new") {
             let (name, _) = name_of(rest.trim_start_matches(['(', ':', ' ', '"', '\'']));
             let (body, usual) = match kind {
@@ -424,8 +425,8 @@ fn rake_tasks(text: &str) -> Vec<Found> {
         } else if let (Some(command), Some(task)) =
             (line.strip_prefix("sh ").or_else(|| line.strip_prefix("sh(")), found.last_mut())
         {
-            task.body.push_str(command.split(['"', '\'']).nth(1).unwrap_or_default());
             task.body.push('\n');
+            task.body.push_str(command.split(['"', '\'']).nth(1).unwrap_or_default());
         }
     }
     found
@@ -452,27 +453,20 @@ fn taskfile_tasks(text: &str) -> Vec<Found> {
     };
     let task = |(name, task): &(String, Yaml)| {
         let commands = task.get("cmds").or_else(|| task.get("cmd")).unwrap_or(task);
-        let lines: Vec<String> = match commands {
-            Yaml::List(items) => items.iter().map(line).collect(),
-            Yaml::Text(text) => vec![text.clone()],
-            Yaml::Map(_) => Vec::new(),
-        };
+        let mut lines = vec!["set -e".to_owned()];
+        lines.extend(change_of_folder(task.get("dir").and_then(Yaml::text)));
+        match commands {
+            Yaml::List(items) => lines.extend(items.iter().map(line)),
+            Yaml::Text(text) => lines.push(text.clone()),
+            Yaml::Map(_) => {}
+        }
         let needs = task.get("deps").map(|needs| {
             needs
                 .items()
                 .iter()
                 .map(|need| need.text().or_else(|| need.get("task")?.text()).unwrap_or_default().to_owned())
         });
-        Found {
-            needs: needs.into_iter().flatten().collect(),
-            folder: task
-                .get("dir")
-                .and_then(Yaml::text)
-                .filter(|dir| !dir.contains("{{"))
-                .unwrap_or_default()
-                .to_owned(),
-            ..Found::new(name, format!("set -e\n{}", lines.join("\n")))
-        }
+        Found { needs: needs.into_iter().flatten().collect(), ..Found::new(name, lines.join("\n")) }
     };
     document.get("tasks").map(Yaml::entries).unwrap_or_default().iter().map(task).collect()
 }

@@ -290,6 +290,19 @@ mod tests {
             ("'*.py'", "*.py"),
             (r#""$""#, "$"),
             ("ü'ñ'", "üñ"),
+            ("a{b", "a{b"),
+            ("a{b}c", "a{b}c"),
+            ("a[b", "a[b"),
+            ("a>b", "a>b"),
+            ("a~b", "a~b"),
+            ("\\", ""),
+            (r"$'\a\b\e\E\f\v\r\?\q'", "\u{7}\u{8}\u{1b}\u{1b}\u{c}\u{b}\r?\\q"),
+            (r"$'\x4a\x4\7\1012\U0001f389\u41'", "J\u{4}\u{7}A2🎉A"),
+            (r#""a\`b\c""#, r"a`b\c"),
+            (
+                "\"a longer text 'of' more than \\\"sixteen\\\"\"b",
+                "a longer text 'of' more than \"sixteen\"b",
+            ),
         ] {
             assert_eq!(unquote(raw), Word::Known(text.to_owned()), "{raw}");
         }
@@ -312,6 +325,16 @@ mod tests {
             ("<(a b)", "<(a b)"),
             ("$((1+2))", "$((1+2))"),
             ("$1", "$1"),
+            ("$_a1", "$_a1"),
+            ("$a_b-$?$", "$a_b-$?$"),
+            ("$a'\"'", "$a\""),
+            ("\"$a'b'\"", "$a'b'"),
+            ("${a:-'}'}b", "${a:-'}'}b"),
+            ("$[1+[2]]b", "$[1+[2]]b"),
+            ("$(a \\) \"b)\")c", "$(a \\) \"b)\")c"),
+            ("`a \"$(b)\"`c", "`a \"$(b)\"`c"),
+            ("a{b}*", "a{b}*"),
+            (">(a)b", ">(a)b"),
         ] {
             assert_eq!(unquote(raw), Word::Unexpanded { unexpanded: text.to_owned() }, "{raw}");
         }

@@ -144,7 +144,7 @@ enum Started {
 /// `asciinema rec -c "make test"`. A script of the repository may do anything with its words.
 fn unknown_launcher(words: &[Word]) -> Option<Started> {
     let name = known(words, 0)?;
-    if name.contains('/') && !is_installed(name) || name.contains(['=', '.']) {
+    if name.contains('/') && !is_installed(name) || base_name(name).contains(['=', '.']) {
         return None;
     }
     if let Some(dashes) = words.iter().position(|word| word.known() == Some("--")) {

@@ -9,6 +9,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod command_facts;
 mod repository_runs;
 mod repository_ways;
 mod shell_hostile;

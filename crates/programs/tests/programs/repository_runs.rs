@@ -274,6 +274,23 @@ fn l5_a_run_at_the_root_is_about_all_whose_tests_it_runs() {
 }
 
 #[test]
+fn l5_one_package_alone_is_the_one_at_the_root() {
+    let repository = repository(&[("package.json", r#"{"name": "app", "scripts": {"test": "vitest run"}}"#)]);
+    check(
+        &repository,
+        &[
+            ("turbo run test", &["Tests vitest [.]"]),
+            ("pnpm -r test", &["Tests vitest [.]"]),
+            ("pnpm --filter '!app' test", &["Tests pnpm <--filter !app> []"]),
+            ("pnpm --filter '!other' test", &["Tests vitest [.]"]),
+            ("pnpm --filter '...app^...' test", &["Tests vitest [.]"]),
+            ("pnpm --filter 'a*' test", &["Tests vitest [.]"]),
+            ("npm test --workspaces", &["Tests vitest [.]"]),
+        ],
+    );
+}
+
+#[test]
 fn tasks_that_call_each_other_end() {
     let repository = repository(&[
         ("Makefile", "a: b\n\t$(MAKE) c\nb: a\n\tpytest\nc:\n\tmake a\n"),

@@ -1,6 +1,8 @@
 //! What packages can verify with, in the repository's own words. A package is written as `folder [languages]` with
 //! `deed: command @folder` for each of its ways; `!` if the instructions name it.
 
+use programs::repository::{Language, Repository, Way};
+
 use crate::repository_runs::repository;
 
 /// Checks the packages of a repository with these files.
@@ -125,6 +127,130 @@ fn w20_what_the_instructions_name_comes_first() {
         &[("go.mod", "module x"), ("AGENTS.md", "Use `gofmt`. Run `make check`, then `mise run test`.")],
         &[". [Go]", "  Builds: go build ./...", "  Lints: go vet ./..."],
     );
+}
+
+/// Python and shell without a manifest: at the root by any file of theirs, in other packages by tests.
+#[test]
+fn code_without_a_manifest_adds_its_language() {
+    let web = ("web/package.json", r#"{"name": "web"}"#);
+    check(&[web, ("web/tool.py", "")], &[". []", "web [JavaScript]"]);
+    check(&[web, ("web/tests/test_a.py", "")], &[". []", "web [JavaScript, Python]", "  Tests: pytest"]);
+    check(&[web, ("web/conftest.py", "")], &[". []", "web [JavaScript, Python]", "  Tests: pytest"]);
+    check(&[web, ("web/a.bats", "")], &[". []", "web [JavaScript, Shell]", "  Tests: bats ."]);
+    check(
+        &[web, ("web/.shellcheckrc", ""), ("web/bin/a.sh", "")],
+        &[". []", "web [JavaScript, Shell]", "  Lints: shellcheck *.sh"],
+    );
+    check(&[web, ("web/a.test.js", ""), ("a.sh", "")], &[". []", "web [JavaScript]"]);
+    check(&[("a/b.py", "")], &[". [Python]"]);
+}
+
+/// Lock files say with what dependencies are installed, and where.
+#[test]
+fn installations_are_said_by_lock_files() {
+    let web = ("web/package.json", r#"{"name": "web"}"#);
+    for (files, manifest, expected) in [
+        (&[web, ("web/pnpm-lock.yaml", "")][..], "web/package.json", Some("`pnpm install` in `web`")),
+        (&[web, ("yarn.lock", "")], "web/package.json", Some("`yarn install`")),
+        (
+            &[web, ("web/yarn.lock", ""), ("pnpm-lock.yaml", "")],
+            "web/package.json",
+            Some("`yarn install` in `web`"),
+        ),
+        (&[web], "web/package.json", None),
+        (&[web, ("other/bun.lock", "")], "web/package.json", None),
+        (&[("pyproject.toml", ""), ("uv.lock", "")], "pyproject.toml", Some("`uv sync`")),
+        (&[("pyproject.toml", ""), ("poetry.lock", "")], "pyproject.toml", Some("`poetry install`")),
+        (&[("Pipfile", "")], "Pipfile", Some("`pipenv install`")),
+        (&[("pyproject.toml", ""), ("pnpm-lock.yaml", "")], "pyproject.toml", None),
+        (&[web, ("web/pnpm-lock.yaml", "")], "web/a.py", None),
+        (&[("Cargo.toml", ""), ("pnpm-lock.yaml", "")], "Cargo.toml", None),
+    ] {
+        let repository = repository(files);
+        let package = repository.package_of(manifest).unwrap();
+        let step = package.installation(manifest).map(Way::step);
+        assert_eq!(step.as_deref(), expected, "{files:?}");
+    }
+}
+
+/// A way is about files of its languages, and of languages that nobody knows.
+#[test]
+fn which_files_a_way_is_for() {
+    let repository = repository(&[
+        ("package.json", r#"{"name": "x", "scripts": {"test": "jest"}}"#),
+        ("go.mod", "module x"),
+        ("Makefile", "check:\n\t./all\n"),
+    ]);
+    let package = &repository.packages[0];
+    let found: Vec<String> = package
+        .ways
+        .iter()
+        .map(|way| {
+            let files = ["a.ts", "a.go", "a.py", "a.odd", "odd"].into_iter().filter(|path| way.is_for(path));
+            let languages = [Language::JavaScript, Language::Go, Language::Python];
+            let verified = languages.into_iter().filter(|language| way.verifies(&[*language]));
+            format!("{}: {:?} {:?}", way.command, files.collect::<Vec<_>>(), verified.collect::<Vec<_>>())
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            r#"npm test: ["a.ts", "a.odd", "odd"] [JavaScript]"#,
+            r#"make check: ["a.ts", "a.go", "a.py", "a.odd", "odd"] [JavaScript, Go, Python]"#,
+            r#"go build ./...: ["a.go", "a.odd", "odd"] [Go]"#,
+            r#"go vet ./...: ["a.go", "a.odd", "odd"] [Go]"#,
+        ]
+    );
+    let strongest = |languages: &[Language]| package.strongest(languages).map(|way| way.command.as_str());
+    assert_eq!(strongest(&[Language::Go]), Some("make check"));
+    assert_eq!(strongest(&[Language::JavaScript]), Some("npm test"));
+    assert_eq!(strongest(&[Language::Go, Language::JavaScript]), Some("npm test"));
+    assert_eq!(strongest(&[]), Some("npm test"));
+    assert_eq!(package.languages_of("a.ts"), [Language::JavaScript]);
+    assert_eq!(package.languages_of("a.py"), []);
+}
+
+#[test]
+fn which_files_say_something_by_their_names_and_texts() {
+    for (path, expected) in [
+        ("web/package.json", "manifest tasks text name"),
+        ("Cargo.toml", "manifest text name"),
+        ("App.csproj", "manifest text name"),
+        ("requirements-dev.txt", "manifest text name"),
+        ("Makefile", "tasks text name"),
+        (".github/workflows/ci.yml", "tasks text name"),
+        ("sub/.github/workflows/ci.yaml", "tasks text name"),
+        ("mise-tasks/db/check", "tasks text name"),
+        ("workflows/ci.yml", ""),
+        ("docs/AGENTS.md", "text name"),
+        ("README.md", ""),
+        ("a.sh", "script text name"),
+        ("a.bash", "script text name"),
+        ("bin/check", "script text name"),
+        ("tools/deep/check", "script text name"),
+        ("bin/check.rb", ""),
+        ("src/check", ""),
+        ("pnpm-lock.yaml", "name"),
+        ("uv.lock", "name"),
+        ("vitest.config.ts", "name"),
+        (".rubocop.yml", "name"),
+        ("a.py", "name"),
+        ("a_test.go", "test name"),
+        ("tests/a.bats", "test name"),
+        ("src/a.rs", ""),
+        ("src/lib.ts", ""),
+    ] {
+        let facts = [
+            ("manifest", Repository::is_manifest(path)),
+            ("tasks", Repository::defines_tasks(path)),
+            ("script", Repository::is_script(path)),
+            ("test", Repository::is_test(path)),
+            ("text", Repository::reads_text(path)),
+            ("name", Repository::reads_name(path)),
+        ];
+        let found: Vec<&str> = facts.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
+        assert_eq!(found.join(" "), expected, "{path}");
+    }
 }
 
 #[test]

@@ -104,6 +104,21 @@ fn mentions_run_nothing() {
         ("cat > a.py <<EOF\nmake restart\npytest\nEOF\n", &["decides: cat hidden >a.py"]),
         ("cat <<-EOF\n\tpytest\n\tEOF\n", &["decides: cat"]),
         ("cat <<A <<B\npytest\nA\nmake test\nB\n", &["decides: cat"]),
+        ("cat << \t EOF\npytest\nEOF\nls", &["followed: cat", "decides: ls"]),
+        ("cat <<\"E F\"\npytest\nE F\nls", &["followed: cat", "decides: ls"]),
+        ("cat <<\\EOF\npytest\nEOF\nls", &["followed: cat", "decides: ls"]),
+        ("cat <<EOF; ls\npytest\nEOF", &["followed: cat", "decides: ls"]),
+        ("(cat <<EOF)\npytest\nEOF", &["decides: cat"]),
+        ("cat <<EOF|tail\npytest\nEOF", &["piped: cat filtered", "decides: tail"]),
+        ("cat <<<pytest && ls", &["decides: cat", "decides: ls"]),
+        ("echo $((1<<2))\nls", &["followed: echo ‹$((1<<2))›", "decides: ls"]),
+        ("((x=1<<2))\nls", &["decides: ls"]),
+        ("echo $(((1<<2)+(3<<4)))\nls", &["followed: echo ‹$(((1<<2)+(3<<4)))›", "decides: ls"]),
+        ("echo ${#x} # pytest\nls", &["followed: echo ‹${#x}›", "decides: ls"]),
+        (
+            "echo a#b 'a longer text than sixteen' # 'pytest\nls",
+            &["followed: echo a#b \"a longer text than sixteen\"", "decides: ls"],
+        ),
         (
             "cat <<EOF > f && make restart\nhello pytest\nEOF",
             &["decides: cat hidden >f", "decides: make restart"],
@@ -300,6 +315,9 @@ fn statuses_that_survive() {
         ),
         ("run() { cargo test \"$@\"; }; run --lib", &["decides: cargo test --lib"]),
         ("t() { pytest; echo; }; t", &["followed: pytest", "decides: echo"]),
+        // However often a function is called one after the other, it is not called deeper.
+        ("t() { pytest; }; t && t && t && t && t && t", &["decides: pytest"; 6]),
+        ("bash -c a && bash -c a && bash -c a && bash -c a && bash -c a", &["decides: a"; 5]),
         (
             "t() { pytest || return 1; echo; }; t",
             &["function: pytest", "function: return 1", "function: echo"],
@@ -583,4 +601,242 @@ fn proof_by_success_lists_what_decides() {
     assert_eq!(proven, ["c", "d"]);
     assert_eq!(Intents::read("pytest |").commands(), []);
     assert_eq!(Mask::Piped.to_string(), "a pipe hides its exit status");
+}
+
+#[test]
+fn loops_branches_and_cases() {
+    check(&[
+        ("case $x in *) pytest;; esac", &["decides: pytest"]),
+        ("case $x in a) ;; *) pytest;; esac", &["conditional: pytest"]),
+        ("case $x in a) pytest;; esac && make x", &["conditional: pytest", "decides: make x"]),
+        ("for f in a; do pytest; done", &["loop: pytest"]),
+        ("set -e; for f in a; do pytest; done", &["followed: set -e", "decides: pytest"]),
+        ("set -e; for f in $x; do pytest; done", &["followed: set -e", "loop: pytest"]),
+        (
+            "set -e; for f in a; do pytest; continue; make x; done",
+            &["followed: set -e", "loop: pytest", "loop: continue", "loop: make x"],
+        ),
+        ("until pytest; do break; done", &["condition: pytest", "loop: break"]),
+        ("until pytest; do sleep 1; done", &["decides: pytest", "loop: sleep 1"]),
+        ("for ((i=0;i<3;i++)); do pytest; done", &["loop: pytest"]),
+        ("if a; then cd x; fi; pytest", &["condition: a", "conditional: cd x", "decides: pytest @?"]),
+        (
+            "if a; then cd x; else cd x; fi; pytest",
+            &["condition: a", "conditional: cd x", "conditional: cd x", "decides: pytest @x"],
+        ),
+        ("case $x in a) cd y;; esac; pytest", &["conditional: cd y", "decides: pytest @?"]),
+        ("for i in a; do cd x; done; pytest", &["loop: cd x", "decides: pytest @?"]),
+        ("(cd x); pytest", &["followed: cd x", "decides: pytest"]),
+        ("cd x | cat; pytest", &["piped: cd x filtered", "followed: cat", "decides: pytest"]),
+        ("cd x & pytest", &["background: cd x", "decides: pytest"]),
+        ("select i in a b; do pytest; done", &["loop: pytest"]),
+        (
+            "if a; then b; elif c; then pytest; fi",
+            &["condition: a", "conditional: b", "condition: c", "conditional: pytest"],
+        ),
+        ("a && { b || c; } && pytest", &["decides: a", "orelse: b", "conditional: c", "decides: pytest"]),
+        ("a || b && pytest", &["orelse: a", "conditional: b", "decides: pytest"]),
+        (
+            "true && pytest; false || make x",
+            &["followed: true", "followed: pytest", "conditional: false", "decides: make x"],
+        ),
+        ("set -e; false; pytest", &["followed: set -e", "conditional: false", "conditional: pytest"]),
+        (
+            "pytest | tee log; rc=${PIPESTATUS[0]}; exit $rc",
+            &["decides: pytest filtered", "followed: tee log >log", "decides: exit ‹$rc›"],
+        ),
+        (
+            "pytest | tee log && exit ${PIPESTATUS[0]}",
+            &["decides: pytest filtered", "decides: tee log >log", "decides: exit ‹${PIPESTATUS[0]}›"],
+        ),
+        ("pytest || exit $?", &["decides: pytest", "conditional: exit ‹$?›"]),
+        (
+            "set +o pipefail; pytest | tail",
+            &["followed: set +o pipefail", "piped: pytest filtered", "decides: tail"],
+        ),
+        ("set -o errexit; pytest; ls", &["followed: set -o errexit", "decides: pytest", "decides: ls"]),
+        (
+            "set -e -o pipefail; pytest | tail; ls",
+            &["followed: set -e -o pipefail", "decides: pytest filtered", "decides: tail", "decides: ls"],
+        ),
+        ("set -- -e; pytest; ls", &["followed: set -- -e", "followed: pytest", "decides: ls"]),
+        ("set -x; pytest; ls", &["followed: set -x", "followed: pytest", "decides: ls"]),
+    ]);
+}
+
+/// What a pipe and redirections let through.
+#[test]
+fn what_is_shown_of_an_output() {
+    check(&[
+        ("pytest | grep -q x", &["piped: pytest hidden", "decides: grep -q x"]),
+        ("pytest | grep x", &["piped: pytest filtered", "decides: grep x"]),
+        ("pytest | rg --count x", &["piped: pytest hidden", "decides: rg --count x"]),
+        ("pytest | head -n 0", &["piped: pytest hidden", "decides: head -n 0"]),
+        ("pytest | head -n 5", &["piped: pytest filtered", "decides: head -n 5"]),
+        ("pytest | tail -c0", &["piped: pytest hidden", "decides: tail -c0"]),
+        ("pytest | grep x | wc -l", &["piped: pytest hidden", "piped: grep x hidden", "decides: wc -l"]),
+        (
+            "pytest | tee log | tail > out",
+            &["piped: pytest hidden", "piped: tee log hidden >log", "decides: tail hidden >out"],
+        ),
+        ("pytest | tee log > /dev/null", &["piped: pytest filtered", "decides: tee log hidden >log"]),
+        ("pytest | xargs cat", &["piped: pytest hidden", "decides: cat ‹›"]),
+        ("pytest | { cat; tail; }", &["piped: pytest filtered", "followed: cat", "decides: tail"]),
+        ("pytest | { cat; wc; }", &["piped: pytest hidden", "followed: cat", "decides: wc"]),
+        ("{ pytest > log; } | cat", &["piped: pytest hidden >log", "decides: cat"]),
+        ("pytest >&2", &["decides: pytest"]),
+        ("pytest >&-", &["decides: pytest"]),
+        ("pytest >& log", &["decides: pytest hidden >log"]),
+        ("pytest &>> log", &["decides: pytest hidden >log"]),
+        ("pytest >| log", &["decides: pytest hidden >log"]),
+        ("pytest 1> log", &["decides: pytest hidden >log"]),
+        ("pytest <> log", &["decides: pytest >log"]),
+        ("pytest > /dev/stderr", &["decides: pytest"]),
+        ("pytest > /dev/tty", &["decides: pytest"]),
+        ("pytest > /dev/full", &["decides: pytest hidden"]),
+        ("pytest > \"$LOG\"", &["decides: pytest hidden >*"]),
+        ("pytest > ''", &["decides: pytest hidden >*"]),
+        (
+            "(pytest; ls) > log; cat log",
+            &["followed: pytest filtered >log", "followed: ls filtered >log", "decides: cat log <log"],
+        ),
+        (
+            "pytest > log; cat log > /dev/null",
+            &["followed: pytest hidden >log", "decides: cat log hidden <log"],
+        ),
+        ("pytest > log; cat other", &["followed: pytest hidden >log", "decides: cat other <other"]),
+        ("t() { pytest; }; t > log", &["decides: pytest hidden >log"]),
+        ("t() { pytest; }; t > log; t", &["followed: pytest hidden >log", "decides: pytest"]),
+        ("bash -c 'pytest' > log", &["decides: pytest hidden >log"]),
+        ("if a; then pytest; fi > log", &["condition: a hidden >log", "conditional: pytest hidden >log"]),
+    ]);
+}
+
+#[test]
+fn options_of_wrappers() {
+    check(&[
+        ("bash -o pipefail -c 'pytest | tail'", &["decides: pytest filtered", "decides: tail"]),
+        ("bash -o errexit -c 'pytest; ls'", &["decides: pytest", "decides: ls"]),
+        ("bash -O extglob -c pytest", &["decides: pytest"]),
+        ("bash +x -c pytest", &["decides: pytest"]),
+        ("bash --rcfile x -c pytest", &["decides: pytest"]),
+        ("bash --norc -c pytest", &["decides: pytest"]),
+        ("bash -- a.sh b", &["decides: a.sh b"]),
+        ("bash - a.sh b", &["decides: a.sh b"]),
+        ("bash -s <<'EOF'\npytest\nEOF", &["decides: pytest"]),
+        ("bash", &["decides: bash"]),
+        ("bash -c", &["decides: bash -c"]),
+        ("setsid bash -c pytest", &["background: bash -c pytest"]),
+        ("setsid -w pytest", &["decides: pytest"]),
+        ("xargs --no-run-if-empty pytest", &["conditional: pytest ‹›"]),
+        ("xargs -I{} pytest {}/a", &["decides: pytest ‹{}/a› ‹›"]),
+        ("xargs", &["decides: xargs"]),
+        ("find . -execdir pytest {} +", &["decides: find . -execdir pytest {} +", "loop: pytest ‹{}›"]),
+        ("find . -exec pytest {}", &["decides: find . -exec pytest {}"]),
+        ("find . -exec \\;", &["decides: find . -exec ;"]),
+        ("python -W error -m pytest", &["decides: pytest"]),
+        ("python -m app", &["decides: python -m app"]),
+        ("python - -m pytest", &["decides: python - -m pytest"]),
+        ("python .venv/bin/pip install x", &["decides: python .venv/bin/pip install x"]),
+        ("python -u .venv/bin/pytest -q", &["decides: pytest -q"]),
+        ("node node_modules/jest/bin/jest.js --ci", &["decides: jest --ci"]),
+        ("node src/jest.js", &["decides: node src/jest.js"]),
+        ("env A=1 2B=1 pytest", &["decides: 2B=1 pytest"]),
+        ("env A=1", &["decides: env A=1"]),
+        ("timeout 60 -- pytest", &["decides: pytest"]),
+        ("yarn run jest", &["decides: jest"]),
+        ("yarn run unknown", &["decides: yarn run unknown"]),
+        ("npm jest", &["decides: npm jest"]),
+        ("tool -- pytest", &["decides: pytest"]),
+        ("tool -- unknown", &["decides: tool -- unknown"]),
+        ("tool pytest", &["decides: pytest"]),
+        ("tool other pytest", &["decides: tool other pytest"]),
+        ("tool run A=1 -v pytest", &["decides: pytest"]),
+        ("tool -c 'pytest -q'", &["decides: pytest -q"]),
+        ("tool -c pytest", &["decides: tool -c pytest"]),
+        ("tool -xc 'make test'", &["decides: make test"]),
+        ("tool run ls", &["decides: tool run ls"]),
+        ("tool run git status", &["decides: git status"]),
+        ("tool run git", &["decides: tool run git"]),
+        ("tool run make", &["decides: tool run make"]),
+        ("tool run \"$X\" pytest", &["decides: tool run ‹$X› pytest"]),
+        ("./tool run pytest", &["decides: tool run pytest"]),
+        ("node_modules/.bin/tool run pytest", &["decides: pytest"]),
+        ("tool.sh run pytest", &["decides: tool.sh run pytest"]),
+        ("powershell -Command", &["decides: powershell -Command"]),
+        ("nix develop --command pytest -q", &["decides: pytest -q"]),
+        ("uv --directory web run pytest && ls", &["decides: pytest @web", "decides: ls"]),
+        ("uv --directory=web run pytest", &["decides: pytest @web"]),
+        ("uv --directory \"$X\" run pytest", &["decides: pytest @?"]),
+        ("cd a && uv --directory web run pytest", &["decides: cd a", "decides: pytest @a/web"]),
+    ]);
+}
+
+#[test]
+fn more_edits_and_reads() {
+    let long = format!("touch {}", "a".repeat(4097));
+    let fits = format!("touch {}", "a".repeat(4096));
+    let many: String = (0..201).map(|at| format!(" f{at}")).collect();
+    let touched = Intents::read(&format!("touch{many}")).commands()[0].edits.clone();
+    assert_eq!((touched.paths.len(), touched.others), (200, true));
+    let read = Intents::read(&format!("cat{many}")).commands()[0].reads.len();
+    assert_eq!(read, 200);
+    let named = |command: &str| Intents::read(command).commands()[0].edits.clone();
+    assert_eq!((named(&long).paths.len(), named(&long).others), (0, true));
+    assert_eq!((named(&fits).paths.len(), named(&fits).others), (1, false));
+    check(&[
+        ("touch '' a", &["decides: touch \"\" a >a,*"]),
+        ("touch a a", &["decides: touch a a >a"]),
+        ("touch -- -a", &["decides: touch -- -a >-a"]),
+        ("rm /dev/null a", &["decides: rm /dev/null a >a"]),
+        ("mv a b/", &["decides: mv a b/ >a,b/a"]),
+        ("mv a/ b c", &["decides: mv a/ b c >a,b,c/a,c/b"]),
+        ("mv a \"$X\" c", &["decides: mv a ‹$X› c >a,c/a,*"]),
+        ("mv", &["decides: mv"]),
+        ("cp a b", &["decides: cp a b >b"]),
+        ("sed --in-place s/a/b/ a.c", &["decides: sed --in-place s/a/b/ a.c >a.c"]),
+        (
+            "sed --in-place=.b --expression=s/a/b/ a.c",
+            &["decides: sed --in-place=.b --expression=s/a/b/ a.c >a.c"],
+        ),
+        ("sed -e i a.c", &["decides: sed -e i a.c <a.c"]),
+        ("sed -f in.sed a.c", &["decides: sed -f in.sed a.c <a.c"]),
+        ("sed s/a/b/ -- -i", &["decides: sed s/a/b/ -- -i <-i"]),
+        ("sed -ni.bak p a.c", &["decides: sed -ni.bak p a.c >a.c"]),
+        ("perl -i.bak -pe s/a/b/ a.c", &["decides: perl -i.bak -pe s/a/b/ a.c >a.c"]),
+        ("perl -e 1 a.c", &["decides: perl -e 1 a.c"]),
+        ("perl --ie 1 a.c", &["decides: perl --ie 1 a.c"]),
+        ("patch --dry-run a.c", &["decides: patch --dry-run a.c"]),
+        ("patch a.c", &["decides: patch a.c >a.c"]),
+        ("apply_patch '*** Delete File: a.py'", &["decides: apply_patch \"*** Delete File: a.py\" >a.py"]),
+        ("apply_patch '*** Move to: b.py'", &["decides: apply_patch \"*** Move to: b.py\" >b.py"]),
+        ("apply_patch x", &["decides: apply_patch x >*"]),
+        ("git checkout", &["decides: git checkout >*"]),
+        ("git", &["decides: git"]),
+        ("git -C x checkout -- a", &["decides: git -C x checkout -- a >*"]),
+        ("git -C x status", &["decides: git -C x status"]),
+        ("git restore -SW a", &["decides: git restore -SW a >a"]),
+        ("git restore -S -W a", &["decides: git restore -S -W a >a"]),
+        ("git rm --cached a", &["decides: git rm --cached a"]),
+        ("git reset", &["decides: git reset"]),
+        ("git reset --hard", &["decides: git reset --hard >*"]),
+        ("git stash list", &["decides: git stash list"]),
+        ("git stash", &["decides: git stash >*"]),
+        ("git clean -fd", &["decides: git clean -fd >*"]),
+        ("curl -o - x", &["decides: curl -o - x"]),
+        ("curl -o /dev/null x", &["decides: curl -o /dev/null x"]),
+        ("gofmt -w .", &["decides: gofmt -w . >*"]),
+        ("black .hidden a.", &["decides: black .hidden a. >*"]),
+        ("cat -", &["decides: cat -"]),
+        ("jq --arg a b . c.json", &["decides: jq --arg a b . c.json"]),
+        ("grep -r x . src/ a", &["decides: grep -r x . src/ a <a"]),
+        ("grep -e x a b", &["decides: grep -e x a b <a,b"]),
+        ("git show HEAD", &["decides: git show HEAD"]),
+        ("git cat-file -p HEAD:a.py", &["decides: git cat-file -p HEAD:a.py <a.py"]),
+        ("git blame a.py", &["decides: git blame a.py <a.py"]),
+        ("git diff main", &["decides: git diff main"]),
+        ("git log a.py", &["decides: git log a.py"]),
+        ("cd /a && cat ../../b ./c/../d", &["decides: cd /a", "decides: cat ../../b ./c/../d @/a </b,/a/d"]),
+        ("cat ../../b ../a/../c", &["decides: cat ../../b ../a/../c <../../b,../c"]),
+    ]);
 }

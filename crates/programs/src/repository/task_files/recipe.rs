@@ -118,16 +118,17 @@ fn assignment(line: &str) -> Option<(&str, Option<char>, &str)> {
     is_name.then(|| (name, sign, value.trim()))
 }
 
-const MOST_EXPANSIONS: usize = 1000;
+/// Of the values that are put into one text.
 const LONGEST_EXPANSION: usize = 64 * 1024;
 
 /// `$(NAME)` and `${NAME}` with their values. What is not known is left out, unless it is named after a program: `$(GO)`.
 fn expanded(text: &str, variables: &HashMap<&str, String>) -> String {
-    expanded_within(text, variables, 0, &mut MOST_EXPANSIONS.clone())
+    expanded_within(text, variables, DEEPEST, &mut LONGEST_EXPANSION.clone())
 }
 
-/// `left`: how many names may still be looked up; values that name each other crosswise would go on for ever.
-fn expanded_within(text: &str, variables: &HashMap<&str, String>, depth: usize, left: &mut usize) -> String {
+/// `levels` and `left`: how deep the values within values may still be, and how long all values; those that name each other
+/// crosswise would go on for ever.
+fn expanded_within(text: &str, variables: &HashMap<&str, String>, levels: usize, left: &mut usize) -> String {
     let mut whole = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('$') {
@@ -150,10 +151,13 @@ fn expanded_within(text: &str, variables: &HashMap<&str, String>, depth: usize, 
         let name = rest.get(1..length).unwrap_or_default();
         rest = rest.get(length + 1..).unwrap_or_default();
         let lower = name.to_ascii_lowercase();
-        *left = left.saturating_sub(1);
-        match variables.get(name).filter(|_| depth < DEEPEST && *left > 0 && whole.len() < LONGEST_EXPANSION)
-        {
-            Some(value) => whole.push_str(&expanded_within(value, variables, depth + 1, left)),
+        let value = variables.get(name).and_then(|value| {
+            let levels = levels.checked_sub(1)?;
+            *left = left.checked_sub(value.len())?;
+            Some(expanded_within(value, variables, levels, left))
+        });
+        match value {
+            Some(value) => whole.push_str(&value),
             None if table::find(&lower).is_some_and(|row| row.deed >= Deed::Other) => whole.push_str(&lower),
             None => {}
         }
@@ -261,6 +265,23 @@ mod tests {
                 "all <> set -e~(make x~)~",
             ]
         );
+    }
+
+    /// Six values within each other are looked up; of texts that grow with each, 64 KB.
+    #[test]
+    fn variables_that_name_each_other_end() {
+        let chain = |count: usize| {
+            let next = |at: usize| format!("A{at} = a $(A{})\n", at + 1);
+            format!("{}x:\n\techo $(A1) b\n", (1..=count).map(next).collect::<String>())
+        };
+        let echoed = |count| rendered(&make(&chain(count)));
+        assert_eq!(echoed(1), ["x <> set -e~(echo a  b~)~"]);
+        assert_eq!(echoed(6), ["x <> set -e~(echo a a a a a a  b~)~"]);
+        assert_eq!(echoed(7), ["x <> set -e~(echo a a a a a a  b~)~"]);
+        let long = "a".repeat(30 * 1024);
+        let made = make(&format!("A = {long}\n$(A)x $(A)y $(A)z:\n"));
+        let lengths: Vec<usize> = made.iter().map(|recipe| recipe.name.len()).collect();
+        assert_eq!(lengths, [30 * 1024 + 1, 30 * 1024 + 1, 1]);
     }
 
     #[test]

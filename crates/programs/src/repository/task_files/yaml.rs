@@ -240,6 +240,34 @@ mod tests {
         assert_eq!(read, expected);
     }
 
+    /// Each kind of nesting counts.
+    #[test]
+    fn what_is_nested_too_deeply_is_missing() {
+        fn depth(value: &Yaml) -> usize {
+            match value {
+                Yaml::Text(_) => 0,
+                Yaml::List(items) => 1 + items.first().map_or(0, depth),
+                Yaml::Map(entries) => 1 + entries.first().map_or(0, |(_, value)| depth(value)),
+            }
+        }
+        let lines = |line: &str, indent: usize, count: usize| {
+            (0..count).map(|at| format!("{}{line}\n", " ".repeat(indent * at))).collect::<String>()
+        };
+        for (text, levels) in [
+            ("- ".repeat(10), 10),
+            (lines("a:", 1, 10), 10),
+            (lines("-", 1, 10), 10),
+            (lines("- a:", 3, 5), 10),
+            ("a:\n- b:\n  - c".to_owned(), 4),
+            ("- ".repeat(50), DEEPEST),
+            (lines("a:", 1, 50), DEEPEST),
+            (lines("-", 1, 50), DEEPEST),
+            (lines("- a:", 3, 25), DEEPEST),
+        ] {
+            assert_eq!(depth(&Yaml::read(&text)), levels, "{text}");
+        }
+    }
+
     #[test]
     fn odd_indentation_ends() {
         let read = Yaml::read("a:\n    b: 1\n  c: 2\nd: 3\n - x\n- y: z");
