@@ -42,7 +42,7 @@ pub use known_turn::{KnownTurn, SESSIONS_LOOKED_AT, session_of_transcript, unjud
 pub use last_words::read as read_turns;
 pub use lock_file::lock_file;
 pub use plan_file::is_slug;
-pub use prompt_policy::{PackedPolicy, PolicyChange, had_own_file};
+pub use prompt_policy::{PackedPolicy, PolicyChange, earlier_policy, had_own_file};
 pub use record::Record;
 pub use seen_contents::live_unproven;
 pub use settings::StopSettings;
