@@ -77,6 +77,8 @@ fn record_session(event: ClientEvent) -> Answer {
     }
     let is_end = event.payload.event == Event::SessionEnd;
     let recorded = Journal::open(&event.settings.state, OpenFor::Hook).and_then(|mut journal| {
+        // Nobody would be shown what is said now; the log has it.
+        drop(::stop::correct_late_results(&mut journal, &event));
         journal.write(|writing| {
             let session = writing.see_session(&event.seen(None), event.now)?;
             // A session that goes on may end again, or be compacted again, right after.

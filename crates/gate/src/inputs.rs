@@ -8,6 +8,7 @@ use programs::shell::{Directory, Intents};
 use serde::{Deserialize, Serialize};
 use transcript::{Agent, Call, Coverage, Kind, Outcome, Reading, SessionState};
 
+use crate::correction::Correction;
 use crate::ledger_extract::LedgerExtract;
 use crate::strength::Strength;
 
@@ -90,6 +91,9 @@ pub struct Stop {
     /// When it took place, in nanoseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ns: Option<i64>,
+    /// The stop is judged again, for results were written after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corrects: Option<Correction>,
 }
 
 /// What an agent can be waiting for.

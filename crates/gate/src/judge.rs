@@ -29,7 +29,11 @@ pub fn judge(policy: &Policy, inputs: &Inputs) -> Verdict {
         return Verdict::pass(&inputs.coverage, waiting.in_words());
     }
     let verdict = second_stop::judge(policy, inputs, || look(policy, inputs));
-    unproven::remark(policy, inputs, verdict)
+    let verdict = unproven::remark(policy, inputs, verdict);
+    match &inputs.stop.corrects {
+        Some(correction) => correction.for_the_record(verdict),
+        None => verdict,
+    }
 }
 
 /// What there is to say of the turn, whether or not it was held before.

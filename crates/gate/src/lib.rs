@@ -5,6 +5,7 @@
 
 mod changed;
 mod closing_question;
+mod correction;
 mod edited_files;
 mod explain;
 mod inputs;
@@ -22,6 +23,7 @@ mod unproven;
 mod verdict;
 mod work;
 
+pub use correction::Correction;
 pub use edited_files::{edited_files, script_endings};
 pub use explain::{Explanation, RuleState, explain};
 pub use inputs::{

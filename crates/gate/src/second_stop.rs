@@ -1,12 +1,14 @@
 //! The second stop of a turn passes, whatever the state (R11); once more where the owner chose to see the work
-//! committed. What the agent made of the hold is looked at for the record, and nothing is said of it.
+//! committed. What the agent made of the hold is looked at for the record; the person hears of an excuse that names no action.
 
 use change_set::How;
+use text::listed;
 
 use crate::changed::scope;
 use crate::inputs::{Changes, Inputs};
 use crate::message;
 use crate::policy::{Class, Policy, SecondStop};
+use crate::silence;
 use crate::verdict::{ActionState, ActionVerdict, Decision, Verdict};
 
 /// The verdict of a turn that may have been held already; `look` is what there is to say of it otherwise.
@@ -14,13 +16,13 @@ pub(crate) fn judge(policy: &Policy, inputs: &Inputs, look: impl FnOnce() -> Ver
     match (inputs.history.holds_this_turn, policy.gate.second_stop) {
         (0, _) => look(),
         (1, SecondStop::HoldUncommitted) => {
-            uncommitted(policy, inputs).unwrap_or_else(|| after_the_hold(look()))
+            uncommitted(policy, inputs).unwrap_or_else(|| after_the_hold(policy, inputs, look()))
         }
-        _ => after_the_hold(look()),
+        _ => after_the_hold(policy, inputs, look()),
     }
 }
 
-fn after_the_hold(looked: Verdict) -> Verdict {
+fn after_the_hold(policy: &Policy, inputs: &Inputs, looked: Verdict) -> Verdict {
     let is_missing = |action: &&ActionVerdict| action.state == ActionState::Required;
     let missing: Vec<&str> =
         looked.actions.iter().filter(is_missing).map(|action| action.id.as_str()).collect();
@@ -28,6 +30,17 @@ fn after_the_hold(looked: Verdict) -> Verdict {
         true => "held already in this turn, and no action is missing now".to_owned(),
         false => format!("held already in this turn; still missing: {}", missing.join(", ")),
     };
+    // The agent cannot be answered any more; the person can, and may put it right.
+    let unknown = silence::unknown_waivers(policy, inputs);
+    if policy.gate.waivers && !policy.gate.turn_only && !missing.is_empty() && !unknown.is_empty() {
+        let text = format!(
+            "The agent says that it cannot do {}, but no action here has that name (actions: {}).",
+            listed(&unknown),
+            missing.join(", ")
+        );
+        let message = Some(message::sentence(policy, &text));
+        return Verdict { decision: Decision::Notify, message, reason, ..looked };
+    }
     Verdict { decision: Decision::Pass, message: None, reason, ..looked }
 }
 

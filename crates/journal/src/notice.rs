@@ -112,6 +112,12 @@ impl Reading<'_> {
         self.rows("list the notices", &recent, parameters, Notice::from_row)
     }
 
+    /// Whether something was noted under this key.
+    pub fn has_notice(&self, key: &str) -> Result<bool, JournalError> {
+        let any = "SELECT EXISTS (SELECT 1 FROM notices WHERE key = ?1)";
+        Ok(self.row("look for a notice", any, [key], |row| row.get(0))?.unwrap_or(false))
+    }
+
     /// Whether the person of this session has something to hear.
     pub fn has_untold_notices(&self, agent: &str, client_id: &str) -> Result<bool, JournalError> {
         let any = format!("SELECT EXISTS (SELECT 1 FROM notices WHERE {UNTOLD})");

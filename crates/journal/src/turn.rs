@@ -80,6 +80,11 @@ impl Reading<'_> {
         self.row("read a turn", &by_key, params![session.0, key], Turn::from_row)
     }
 
+    pub fn turn_by_id(&self, id: TurnId) -> Result<Option<Turn>, JournalError> {
+        let by_id = format!("SELECT {COLUMNS} FROM turns WHERE id = ?1");
+        self.row("read a turn", &by_id, [id.0], Turn::from_row)
+    }
+
     /// The turn that was opened first, of those that are kept.
     pub fn first_turn(&self, session: SessionId) -> Result<Option<Turn>, JournalError> {
         let first = format!("SELECT {COLUMNS} FROM turns WHERE session = ?1 ORDER BY id LIMIT 1");

@@ -120,6 +120,12 @@ impl Reading<'_> {
         )
     }
 
+    /// The later verdicts of a turn.
+    pub fn verdicts_after(&self, id: VerdictId, turn: TurnId) -> Result<Vec<VerdictId>, JournalError> {
+        let later = "SELECT id FROM verdicts WHERE turn = ?1 AND id > ?2 ORDER BY id";
+        self.rows("list the later verdicts", later, [turn.0, id.0], |row| row.get(0).map(VerdictId))
+    }
+
     /// What the verdict was made from; `None` where it was too large to keep, or there is no such verdict.
     pub fn inputs(&self, id: VerdictId) -> Result<Option<Inputs<Vec<u8>>>, JournalError> {
         self.row(

@@ -80,3 +80,17 @@ pub fn recorded_reason(bytes: &[u8]) -> Option<String> {
     }
     Some(serde_json::from_slice::<WithVerdict>(record::json(bytes)).ok()?.verdict.reason)
 }
+
+/// The number of the verdict that a recorded one corrects, if so.
+pub fn recorded_correction(bytes: &[u8]) -> Option<i64> {
+    #[derive(Deserialize)]
+    struct WithInputs {
+        inputs: WithStop,
+    }
+    #[derive(Deserialize)]
+    struct WithStop {
+        stop: gate::Stop,
+    }
+    let record: WithInputs = serde_json::from_slice(record::json(bytes)).ok()?;
+    record.inputs.stop.corrects.map(|correction| correction.verdict)
+}

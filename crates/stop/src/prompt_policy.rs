@@ -117,6 +117,22 @@ impl PolicyChange {
         }
     }
 
+    /// The same for somebody who asks between two stops. What changed after the turn was judged, the next prompt begins with.
+    pub fn of_turn(
+        journal: &mut Journal,
+        event: &ClientEvent,
+        root: &Path,
+        found: &FoundTexts,
+    ) -> Result<Option<Self>, JournalError> {
+        let Some(change) = Self::since_prompt(journal, event, root, found)? else { return Ok(None) };
+        let counts = journal.read(|reader| {
+            let latest = reader.latest_policy(event.agent(), &event.session)?;
+            let is_judged = latest.is_some_and(|latest| latest.is_judged);
+            Ok(!is_judged || reader.has_notice(&change.key())?)
+        })?;
+        Ok(counts.then_some(change))
+    }
+
     /// How it changed between the last prompt of the session and this one, and whether a stop in between looked for that.
     pub fn since_last_prompt(
         journal: &mut Journal,

@@ -9,7 +9,7 @@ use crate::policy_files::{PolicyText, PolicyTexts};
 
 #[derive(Debug, Deserialize)]
 pub struct Record {
-    texts: Vec<PolicyText>,
+    pub(crate) texts: Vec<PolicyText>,
     /// The presets that took part, as this version of the program had them.
     presets: Vec<PolicyText>,
     pub inputs: Inputs,

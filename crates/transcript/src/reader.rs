@@ -110,21 +110,33 @@ fn read_source(source: &Source<'_>, options: &Options, path: Option<&Path>) -> R
     let mut reading = read_turn(turn);
     let Some(since) = &options.since else { return reading };
     let mut first = reading.turn.clone();
+    let mut is_cut = false;
     for _ in 1..since.turns {
-        let (Some(end), Some(later)) = (begin, &first) else { break };
+        let Some(later) = &first else { break };
         if since.is_reached(later) {
             break;
         }
-        let Ok(turn) = turn_before(end) else { break };
+        let Some(Ok(turn)) = begin.map(turn_before) else {
+            is_cut = true;
+            break;
+        };
         begin = turn.begins_at();
         let mut earlier = read_turn(turn);
-        if earlier.turn.as_ref().is_none_or(|turn| since.is_after(turn)) {
+        first = earlier.turn.take();
+        if first.as_ref().is_some_and(|turn| since.is_after(turn)) {
             break;
         }
-        first = earlier.turn.take();
+        is_cut |= earlier.coverage.extent == Extent::Truncated;
+        if first.is_none() {
+            break;
+        }
         // A sub-agent that works on is in the files of both turns.
         earlier.calls.retain(|call| !reading.calls.iter().any(|later| later.id == call.id));
         reading.add_earlier(earlier.calls);
+    }
+    if is_cut && reading.coverage.extent == Extent::Complete {
+        reading.coverage.extent = Extent::Truncated;
+        reading.coverage.reason = Some("an earlier turn that nobody judged was not read whole".to_owned());
     }
     reading
 }

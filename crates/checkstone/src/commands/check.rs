@@ -10,7 +10,7 @@ use gate::{Changes, Decision, Verdict};
 use jiff::Timestamp;
 use journal::{Journal, JournalError};
 use stop::policy_files::{FILE_NAME, PolicyTexts};
-use stop::{AskedBy, ClientEvent, SESSIONS_LOOKED_AT, StopCase, StopError, Stopwatch};
+use stop::{AskedBy, ClientEvent, PolicyChange, SESSIONS_LOOKED_AT, StopCase, StopError, Stopwatch};
 use text::counted;
 use transcript::{Agent, Coverage, Extent, Options, Reading};
 
@@ -29,7 +29,8 @@ use crate::verdict_text::verdict_text;
 ///
 /// Judges as at the first stop of the turn, by the transcript of the session that was last seen in this repository unless
 /// another one is named, and by what was proven before. What changed is told from the state at the prompt. In a repository
-/// without any session nothing proves that an action was done, so every action that the changed files need is named. How long
+/// without any session nothing proves that an action was done, so every action that the changed files need is named. If the turn
+/// changed the policy, the one at its prompt counts. How long
 /// the turn took is not looked at: asking is reason enough. The policy's own checks run where they are trusted.
 ///
 /// Exit code: 0 pass or notify, 1 hold, 2 error.
@@ -59,20 +60,15 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
     let cwd = arguments.repository.folder()?;
     let repository = find(&cwd)?;
     let root = repository.root.clone();
-    let Some(texts) = repository_policy::of(&root) else {
-        return without_policy(arguments, &root, printer);
-    };
-    let policy = repository_policy::sound(&texts, "agents are not held while the policy is broken")?;
+    let found = repository_policy::files(&root);
     let settings = environment::stop_settings(environment::state_directory().unwrap_or_default(), GIT_LIMIT);
     let pending = changes::start(&cwd, &settings.git);
     let opened = journal_access::state_directory().and_then(|state| journal_access::open_existing(&state));
-    let (mut journal, problem) = opened.map_or_else(|error| (None, Some(error)), |journal| (journal, None));
+    let (mut journal, mut problem) =
+        opened.map_or_else(|error| (None, Some(error)), |journal| (journal, None));
     let calling = || transcript_of_calling_session(journal.as_mut()?, &root);
     let transcript = arguments.transcript.clone().or_else(calling);
     let transcript = transcript.or_else(|| last_transcript(journal.as_mut()?, &root));
-    if let (Some(problem), true) = (problem, transcript.is_some() || policy.checks.count() > 0) {
-        printer.warning(problem);
-    }
     let reading = reading(arguments, transcript.as_deref())?;
     let agent = reading.agent.unwrap_or(Agent::Claude);
     let payload = Payload { transcript, cwd: Some(cwd.clone()), ..Payload::new(agent, Event::Stop) };
@@ -86,10 +82,27 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
         is_dry_run: true,
     };
     if let Err(error) = find_session(&mut event, journal.as_mut()) {
-        printer.warning(CommandError::from(error));
+        problem = Some(error.into());
         journal = None;
     }
+    // As at the stop, the policy at the prompt counts for its turn.
+    let change =
+        journal.as_mut().map_or(Ok(None), |journal| PolicyChange::of_turn(journal, &event, &root, &found));
+    let change = change.unwrap_or_else(|error| {
+        problem = Some(error.into());
+        None
+    });
+    let sentence = change.as_ref().map(PolicyChange::sentence);
+    let Some(texts) = change.map_or(found.policy, |change| change.before) else {
+        return without_policy(arguments, &root, printer);
+    };
+    let policy = repository_policy::sound(&texts, "agents are not held while the policy is broken")?;
+    if let (Some(problem), true) = (problem, event.payload.transcript.is_some() || policy.checks.count() > 0)
+    {
+        printer.warning(problem);
+    }
     if !arguments.json {
+        sentence.into_iter().for_each(|sentence| printer.warning(Warning::new(sentence)));
         warn_of_ignored_checks(journal.as_mut(), &texts, &policy, printer);
     }
     let asked_by = AskedBy::Person;

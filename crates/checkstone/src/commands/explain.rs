@@ -8,7 +8,7 @@ use anstyle::Style;
 use gate::{CheckOutcome, CheckResult, Decision, Explanation, RuleState, Verdict};
 use journal::{Journal, Of, RecordedVerdict, VerdictId};
 use serde::Serialize;
-use stop::{ExplainedVerdict, Replay, explain, recorded_reason};
+use stop::{ExplainedVerdict, Replay, explain, recorded_correction, recorded_reason};
 use text::{Cell, Column, Table, fit, wrap};
 use transcript::visible;
 
@@ -87,7 +87,8 @@ pub(crate) fn run(arguments: &ExplainArguments, printer: &Printer) -> Result<Exi
         });
     };
     let inputs = journal.read(|reader| reader.inputs(recorded.id))?;
-    let explained = Explained { recorded, explained: explain(inputs.as_ref()) };
+    let corrected_by = corrected_by(journal, &recorded)?;
+    let explained = Explained { recorded, explained: explain(inputs.as_ref()), corrected_by };
     let unproven = match arguments.verdict {
         None => UnprovenWork::of_repository(journal, &arguments.repository.find()?)?,
         Some(_) => UnprovenWork::default(),
@@ -97,6 +98,18 @@ pub(crate) fn run(arguments: &ExplainArguments, printer: &Printer) -> Result<Exi
         let now = unproven.map(|sentence| format!("\n{BAD}unproven now{BAD:#}: {sentence}\n"));
         format!("{}{}", explained.text(printer.width()), now.unwrap_or_default())
     })
+}
+
+fn corrected_by(journal: &mut Journal, recorded: &RecordedVerdict) -> Result<Option<i64>, CommandError> {
+    Ok(journal.read(|reader| {
+        for later in reader.verdicts_after(recorded.id, recorded.turn)? {
+            let inputs = reader.inputs(later)?;
+            if inputs.and_then(|inputs| recorded_correction(&inputs.bytes)) == Some(recorded.id.0) {
+                return Ok(Some(later.0));
+            }
+        }
+        Ok(None)
+    })?)
 }
 
 /// What `checkstone explain --list --json` prints, the newest first.
@@ -158,6 +171,8 @@ pub(crate) fn listed_lines(verdicts: &[ListedVerdict], width: Option<usize>) -> 
 struct Explained {
     recorded: RecordedVerdict,
     explained: ExplainedVerdict,
+    /// A later verdict of the same stop, made when results had come.
+    corrected_by: Option<i64>,
 }
 
 impl Explained {
@@ -176,6 +191,7 @@ impl Explained {
             repository: self.recorded.repository.as_ref().map(|path| path.to_string_lossy()),
             answered: self.recorded.decision,
             timings: &self.recorded.timings,
+            corrected_by: self.corrected_by,
             verdict: verdict.as_ref(),
             rules,
             checks,
@@ -204,6 +220,9 @@ impl Explained {
         let held = verdict.as_ref().is_some_and(|verdict| verdict.decision == Decision::Hold);
         if held && recorded.decision != Decision::Hold {
             text.push_str("The agent was not held: the turn had been held already.\n");
+        }
+        if let Some(correction) = self.corrected_by {
+            let _ = writeln!(text, "{DOUBTFUL}corrected{DOUBTFUL:#} by verdict {correction}");
         }
         let _ = writeln!(text, "\n{STRONG}Rules{STRONG:#}");
         if rules.is_empty() && checks.is_empty() {
@@ -255,6 +274,8 @@ pub(crate) struct ExplainOutput<'a> {
     /// What the agent was answered: a hold becomes a pass where the turn had been held already.
     answered: Decision,
     timings: &'a str,
+    /// The id of the verdict that corrects this one, because results were written after its stop.
+    corrected_by: Option<i64>,
     /// As in check.schema.json; null where its inputs were too large to keep.
     verdict: Option<&'a Verdict>,
     rules: &'a [Explanation],

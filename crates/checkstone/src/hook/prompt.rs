@@ -50,6 +50,7 @@ pub(crate) fn record(mut event: ClientEvent) -> Answer {
         Err(problem) => (None, Some(problem)),
     };
     let written = journal.and_then(|mut journal| {
+        let corrected = stop::correct_late_results(&mut journal, &event);
         let change =
             policy_root.as_deref().and_then(|root| policy_change(&mut journal, &event, root, &found));
         // An interrupted turn has no stop that would have gone by the earlier policy: the next one does.
@@ -72,7 +73,8 @@ pub(crate) fn record(mut event: ClientEvent) -> Answer {
             Some(_) => journal.write(|writing| writing.take_untold_pushes(session))?,
             None => Vec::new(),
         };
-        Ok((ended, told::at_prompt(&mut journal, &event, root.as_deref())))
+        let told = told::at_prompt(&mut journal, &event, root.as_deref());
+        Ok((ended, told::joined([corrected, told])))
     });
     event.stopwatch.lap("write");
     let (ended, note) = match written {

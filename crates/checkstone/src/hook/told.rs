@@ -22,6 +22,12 @@ pub(crate) fn at_prompt(journal: &mut Journal, event: &ClientEvent, root: Option
     notices::take_untold(journal, event)
 }
 
+/// All of it, one line each.
+pub(crate) fn joined(told: [Option<String>; 2]) -> Option<String> {
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    (!told.is_empty()).then(|| told.join("\n"))
+}
+
 /// Notes the registrations that vanished since the last look; what was known before.
 fn look(
     journal: &mut Journal,

@@ -4,6 +4,7 @@ mod checks;
 mod counting;
 mod faults;
 mod held_party;
+mod late_results;
 mod ledger;
 mod pane;
 mod policies;

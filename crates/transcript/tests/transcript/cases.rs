@@ -1,7 +1,7 @@
 //! The cases that broke other tools, by name.
 
 use serde_json::{Value, json};
-use transcript::{Agent, Extent, Kind, Options, Outcome};
+use transcript::{Agent, Extent, Kind, Options, Outcome, TurnStart};
 
 use crate::write::{call, claude, codex, gemini, lines, prompt_of, read};
 
@@ -371,6 +371,26 @@ fn t9_a_turn_larger_than_the_bound_is_truncated() {
     assert!(reading.calls.len() > 80 && reading.calls.len() < 110, "{}", reading.calls.len());
     let whole = transcript::read_bytes(&bytes, &Options::default());
     assert_eq!((whole.coverage.extent, whole.calls.len()), (Extent::Complete, 200));
+}
+
+/// L1: turns that are judged together are read whole, or it is told that they were not.
+#[test]
+fn l1_an_earlier_turn_that_is_larger_than_the_bound_is_told() {
+    let mut records = vec![claude::prompt("first")];
+    for number in 0..200 {
+        records.push(claude::bash(&format!("c{number}"), "x"));
+    }
+    records.extend([claude::prompt("go on"), claude::bash("last", "y")]);
+    let bytes = lines(&records);
+    let since = Some(TurnStart { id: None, at: jiff::Timestamp::UNIX_EPOCH, turns: 2 });
+    let whole = Options { since, ..Options::default() };
+    let reading = transcript::read_bytes(&bytes, &whole);
+    assert_eq!((reading.coverage.extent, reading.calls.len()), (Extent::Complete, 201));
+    let part = Options { max_bytes: bytes.len() as u64 / 2, ..whole };
+    let reading = transcript::read_bytes(&bytes, &part);
+    assert_eq!((prompt_of(&reading), reading.coverage.extent), (Some("go on"), Extent::Truncated));
+    let reason = "an earlier turn that nobody judged was not read whole";
+    assert_eq!(reading.coverage.reason.as_deref(), Some(reason));
 }
 
 /// T9: the same for a prompt that was typed in the middle of a turn: it proves an earlier one.

@@ -98,6 +98,47 @@ fn l4_a_policy_that_the_turn_loosened_does_not_count_for_it() {
     }
 }
 
+/// `check` says what the hook says: the policy at the prompt counts, until the person's next prompt.
+#[test]
+fn l4_check_goes_by_the_policy_at_the_prompt_too() {
+    let check = |world: &World| {
+        let answer = world.checkstone(&["check"]).answer_to("");
+        (answer.code, answer.stderr)
+    };
+    let warning = |what: &str| format!("warning: The policy changed in this turn: {what}. {LATER}\n");
+    let loosened = [
+        (Some("presets = []\n"), "`presets` in `checkstone.toml`"),
+        (
+            Some("presets = [\"pyton\"]\n"),
+            "checkstone.toml:1:12: unknown preset `pyton`; did you mean `python`?",
+        ),
+        (None, "`checkstone.toml` was removed"),
+    ];
+    for (text, what) in loosened {
+        let world = World::new(PYTHON);
+        let mut session = due(&world, "claude");
+        policy(&world, text);
+        assert_eq!(check(&world), (Some(1), warning(what)), "{what}");
+        let (held, _) = session.stop("Done.").holds_and_tells();
+        assert_eq!(check(&world), (Some(1), warning(what)), "{what}");
+        session.receive(&held);
+        session.stop("Done, really.").notifies();
+        assert_eq!(check(&world), (Some(1), warning(what)), "{what}");
+    }
+    // What a person changes after the stop counts when they ask.
+    let world = World::new(PYTHON);
+    let mut session = due(&world, "claude");
+    session.stop("Done.").holds();
+    policy(&world, Some("presets = []\n"));
+    assert_eq!(check(&world), (Some(0), String::new()));
+    // What was made in the turn does not count yet.
+    let world = World::new(PYTHON);
+    policy(&world, None);
+    due(&world, "claude");
+    policy(&world, Some(PYTHON));
+    assert_eq!(check(&world).0, Some(0));
+}
+
 /// The person heard of it, and so the change counts from their next prompt.
 #[test]
 fn l4_the_change_counts_from_the_next_prompt() {

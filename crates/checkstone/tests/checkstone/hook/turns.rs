@@ -297,6 +297,23 @@ fn without_a_policy_nothing_is_said() {
     }
 }
 
+/// An excuse that names no action does not count, and the person learns which names would.
+#[test]
+fn an_excuse_that_names_no_action_is_told_with_the_names_of_those_that_are_missing() {
+    for agent in AGENTS {
+        let world = World::new(PYTHON);
+        let mut session = Session::new(&world, agent);
+        session.prompt("Fix add");
+        session.edit("calc.py", FIXED);
+        session.stop("Done.").holds();
+        session.receive(RUN_TESTS);
+        let told = session.stop("checkstone: cannot pytest: it is not installed").notifies();
+        let sentence = "The agent says that it cannot do `pytest`, but no action here has that name (actions: python-tests).";
+        let unproven = IGNORED.strip_prefix("[checkstone] ").unwrap();
+        assert_eq!(told, format!("[checkstone] {sentence}\n\n{unproven}"), "{agent}");
+    }
+}
+
 /// What the agent says after the hold that it cannot do is shown to the person and not asked for again in this session;
 /// another session is asked.
 #[test]

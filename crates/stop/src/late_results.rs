@@ -1,0 +1,177 @@
+//! Results that a client wrote just after the stop that needed them. At the next prompt, and when the session ends, its last verdict
+//! is looked at again, if it left something unproven: calls that had no result then may have one now. What comes out is recorded as
+//! another verdict of the same turn, and what is proven by it is proven. A further stop of the turn judges all of it anew anyway.
+
+use gate::{ContentProof, Correction, Decision, INPUTS_VERSION, Inputs, RecordedCall, Verdict};
+use jiff::{SignedDuration, Timestamp};
+use journal::{
+    Journal, JournalError, NewProof, NewVerdict, Of, RecordedVerdict, RepositoryId, Standing, Turn,
+    UnjudgedTurns,
+};
+use text::listed;
+use transcript::{Call, OWN_PREFIX, Outcome};
+
+use crate::client_event::ClientEvent;
+use crate::last_words;
+use crate::policy_files::PolicyTexts;
+use crate::record::{self, PackedCalls, Record};
+use crate::stop_case::own_words;
+
+/// Of one stop, and of what it left unproven, so many are looked at.
+const VERDICTS: usize = 8;
+const MOST_UNPROVEN: usize = 200;
+
+/// A client writes a prompt down a moment before or after it tells of it.
+const SLACK: SignedDuration = SignedDuration::from_secs(2);
+
+/// A verdict that left something unproven, and what that is.
+struct OpenVerdict {
+    recorded: RecordedVerdict,
+    turn: Turn,
+    repository: RepositoryId,
+    unproven: Vec<Standing>,
+    record: Record,
+}
+
+/// Corrects the last verdict of the session, if results came late. What the person should hear of it.
+pub fn correct(journal: &mut Journal, event: &ClientEvent) -> Option<String> {
+    if event.is_dry_run {
+        return None;
+    }
+    let told = open_verdicts(journal, event).and_then(|open| {
+        let told = open.into_iter().map(|open| open.correct(journal, event));
+        told.collect::<Result<Vec<_>, _>>()
+    });
+    match told {
+        Ok(told) => {
+            let told: Vec<String> = told.into_iter().flatten().collect();
+            (!told.is_empty()).then(|| told.join("\n"))
+        }
+        Err(error) => {
+            event.log("corrected", &format!("whether results came late is not known: {error}"));
+            None
+        }
+    }
+}
+
+fn open_verdicts(journal: &mut Journal, event: &ClientEvent) -> Result<Vec<OpenVerdict>, JournalError> {
+    journal.read(|reader| {
+        let Some(session) = reader.session(event.agent(), &event.session)? else { return Ok(Vec::new()) };
+        let mut recorded = reader.recent_verdicts(Of::Session(session.id), VERDICTS)?;
+        let last = recorded.first().map(|last| (last.turn, last.at));
+        recorded.retain(|one| Some((one.turn, one.at)) == last);
+        let Some(turn) = last.map_or(Ok(None), |(turn, _)| reader.turn_by_id(turn))? else {
+            return Ok(Vec::new());
+        };
+        let mut open = Vec::new();
+        for recorded in recorded {
+            let root = recorded.repository.as_deref().and_then(changes::Repository::at);
+            let id = root.map_or(Ok(None), |repository| reader.repository(&repository.common_dir))?;
+            let Some(repository) = id else { continue };
+            let is_its = |standing: &Standing| {
+                let is_of_session = standing.session.as_ref().is_some_and(|one| one.id == session.id);
+                is_of_session && standing.since >= turn.opened_at
+            };
+            let mut unproven = reader.unproven(repository, MOST_UNPROVEN)?;
+            unproven.retain(is_its);
+            if unproven.is_empty() {
+                continue;
+            }
+            let record = reader.inputs(recorded.id)?.and_then(|inputs| Record::read(&inputs.bytes));
+            if let Some(record) = record {
+                open.push(OpenVerdict { recorded, turn: turn.clone(), repository, unproven, record });
+            }
+        }
+        Ok(open)
+    })
+}
+
+impl OpenVerdict {
+    fn correct(self, journal: &mut Journal, event: &ClientEvent) -> Result<Option<String>, JournalError> {
+        let Self { recorded, turn, repository, unproven, record } = self;
+        let Record { texts, mut inputs, verdict: before, .. } = record;
+        let span = UnjudgedTurns { first: turn.clone(), turns: 2 };
+        let reading = last_words::read(event, Some(&span));
+        let Some(commands) = add_results(&mut inputs, reading.calls, &turn, recorded.at) else {
+            return Ok(None);
+        };
+        let texts = PolicyTexts::of_texts(texts, None);
+        let (Ok(policy), Some(root)) = (texts.load(), &recorded.repository) else { return Ok(None) };
+        let correction = Correction { verdict: recorded.id.0, commands };
+        let results = correction.results();
+        inputs.repository = own_words(root, &policy, &inputs);
+        inputs.stop.corrects = Some(correction);
+        let verdict = gate::judge(&policy, &inputs);
+        if (&verdict.actions, &verdict.observations) == (&before.actions, &before.observations) {
+            return Ok(None);
+        }
+        let calls = PackedCalls::of(&inputs);
+        let bytes = record::write(&texts, &policy, &mut inputs, &calls, &verdict);
+        let proven = proven(&verdict, &unproven);
+        journal.write(|writing| {
+            let id = writing.record_verdict(&NewVerdict {
+                turn: turn.id,
+                at: event.now,
+                decision: Decision::Pass,
+                scope: verdict.scope,
+                message: "",
+                timings: &event.stopwatch.report(),
+                inputs: journal::Inputs { version: INPUTS_VERSION, bytes: &bytes },
+            })?;
+            for (standing, command) in &proven {
+                let proof =
+                    NewProof { at: event.now, session: Some(recorded.session), verdict: Some(id), command };
+                let proof = (writing.add_proof(&proof)?, Some(turn.id), event.now);
+                writing.prove(repository, &standing.version, &standing.action, proof)?;
+            }
+            Ok(())
+        })?;
+        event.log("corrected", &verdict.reason);
+        let mut files: Vec<String> =
+            proven.iter().map(|(standing, _)| standing.version.path.to_string()).collect();
+        files.dedup();
+        let is_wrongly_told = recorded.decision == Decision::Notify && !files.is_empty();
+        Ok(is_wrongly_told.then(|| {
+            let verb = if files.len() == 1 { "is" } else { "are" };
+            format!(
+                "{OWN_PREFIX} Corrected: {results} written after the last stop. {} {verb} proven.",
+                listed(files)
+            )
+        }))
+    }
+}
+
+/// What was unproven and is proven now, by which command.
+fn proven<'a>(verdict: &'a Verdict, unproven: &'a [Standing]) -> Vec<(&'a Standing, &'a str)> {
+    let evidence = |standing: &Standing| {
+        let path = standing.version.path.to_string();
+        let is_it = |one: &&gate::FileStanding| one.path == path && one.action == standing.action;
+        match &verdict.standings.iter().find(is_it)?.proof {
+            ContentProof::Proven(evidence) => Some(evidence.command.as_str()),
+            _ => None,
+        }
+    };
+    unproven.iter().filter_map(|standing| Some((standing, evidence(standing)?))).collect()
+}
+
+/// Adds the results of calls that had none, and calls that were not written yet. The commands among them; `None` if there is
+/// nothing new. What began after the stop belongs to what comes next.
+fn add_results(inputs: &mut Inputs, calls: Vec<Call>, turn: &Turn, stop: Timestamp) -> Option<Vec<String>> {
+    let (mut commands, mut is_new) = (Vec::new(), false);
+    for call in calls {
+        let known = inputs.calls.iter_mut().find(|known| known.call.id == call.id);
+        let began = call.at.as_deref().and_then(|at| at.parse::<Timestamp>().ok());
+        let is_of_turn = began.is_some_and(|began| began + SLACK >= turn.opened_at && began <= stop);
+        let command = call.command.clone();
+        match known {
+            Some(known) if known.call.outcome == Outcome::Unknown && call.outcome != Outcome::Unknown => {
+                known.call = call;
+            }
+            None if is_of_turn => inputs.calls.push(RecordedCall::new(call, &inputs.cwd)),
+            _ => continue,
+        }
+        is_new = true;
+        commands.extend(command);
+    }
+    is_new.then_some(commands)
+}
