@@ -79,6 +79,9 @@ struct Mutant {
     name: String,
     package: String,
     file: String,
+    /// In the list of all.
+    #[serde(skip)]
+    place: usize,
 }
 
 /// What `cargo mutants` found out about the mutants of one call.
@@ -101,7 +104,7 @@ pub(crate) fn run(count: usize, seed: u64) -> Result<Done, String> {
             let known = print(&drawn, &campaign, count);
             return Ok(Done::Skipped(format!("{known} of {count} mutants so far; run it again to go on")));
         }
-        let outcome = tree.outcome(mutant)?;
+        let outcome = tree.outcome(mutant, drawn.len())?;
         let name = Outcome::ALL.iter().find(|(one, _)| *one == outcome).map_or("", |(_, name)| name);
         println!("{:5.0} s  {name}: {}", began.elapsed().as_secs_f32(), mutant.name);
         let blob = tree.blobs.get(&mutant.file).cloned().unwrap_or_default();
@@ -200,6 +203,8 @@ impl Tree {
             .args(["--level", "error", "--no-times", "--annotations", "none", "--output"])
             .arg(&self.target)
             .current_dir(&self.folder)
+            .args(PLACES.iter().flat_map(|(package, _)| ["--package", package]))
+            .args(EXCEPT.iter().flat_map(|files| ["--exclude", files]))
             .env("CARGO_TARGET_DIR", self.target.join("build"))
             .env("CARGO_INCREMENTAL", "1")
             .env("CARGO_PROFILE_DEV_DEBUG", "0")
@@ -210,21 +215,22 @@ impl Tree {
     fn mutants(&self) -> Result<Vec<Mutant>, String> {
         let mut command = self.cargo_mutants();
         command.args(["--list", "--json"]);
-        command.args(PLACES.iter().flat_map(|(package, _)| ["--package", package]));
-        command.args(EXCEPT.iter().flat_map(|files| ["--exclude", files]));
-        serde_json::from_str(&process::output(&mut command)?).map_err(|error| error.to_string())
+        let mut mutants: Vec<Mutant> =
+            serde_json::from_str(&process::output(&mut command)?).map_err(|error| error.to_string())?;
+        mutants.iter_mut().enumerate().for_each(|(place, mutant)| mutant.place = place);
+        Ok(mutants)
     }
 
     /// Tries one package after the other, so that what the nearest tests find costs no more builds.
-    fn outcome(&self, mutant: &Mutant) -> Result<Outcome, String> {
+    fn outcome(&self, mutant: &Mutant, total: usize) -> Result<Outcome, String> {
         let this = std::env::current_exe().map_err(|error| error.to_string())?;
         let runner = format!("--config=target.'cfg(all())'.runner=['{}', 'until-failure']", this.display());
         let packages = PLACES.iter().find(|(package, _)| *package == mutant.package).map(|(_, tests)| *tests);
         for package in packages.unwrap_or_default() {
             let mut command = self.cargo_mutants();
             command
-                .args(["--package", &mutant.package, "--test-package", package, "--re"])
-                .arg(format!("^{}$", regex::escape(&mutant.name)))
+                // By its place: the options that choose by name leave in all mutants that delete a field.
+                .args(["--test-package", package, "--shard", &format!("{}/{total}", mutant.place)])
                 .args(["--build-timeout", "1200", "--timeout", "300", "--cargo-test-arg=--tests"])
                 .arg(format!("--cargo-arg={runner}"))
                 // Long tests leave room for short ones, which mostly find it.

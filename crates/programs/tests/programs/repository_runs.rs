@@ -240,6 +240,74 @@ fn l5_a_run_is_about_the_packages_of_its_folder() {
 }
 
 #[test]
+fn l5_the_package_of_a_path_is_the_nearest_above_it() {
+    let repository = monorepo();
+    for (path, expected) in [
+        ("packages/web/src/a.ts", Some("packages/web")),
+        ("packages/web", Some("packages/web")),
+        ("/r/packages/web/", Some("packages/web")),
+        ("packages/website/a.ts", Some("")),
+        ("./packages/../jobs/a.py", Some("jobs")),
+        ("services/tools/a.go", Some("services/tools")),
+        ("services/toolset/a.go", Some("services")),
+        ("a.md", Some("")),
+        ("", Some("")),
+        ("/r", Some("")),
+        ("/rest/a.md", None),
+        ("/elsewhere/a.md", None),
+        ("../a.md", None),
+    ] {
+        let package = repository.package_of(path).map(|package| package.folder.as_str());
+        assert_eq!(package, expected, "{path}");
+    }
+    assert_eq!(Repository::default().package_of("a.md"), None);
+    assert_eq!(Repository { root: String::new(), ..repository }.package_of("/r/a.md"), None);
+}
+
+/// A program of the repository runs it, unless it was installed there or lies elsewhere.
+#[test]
+fn programs_by_their_paths() {
+    check(
+        &monorepo(),
+        &[
+            (
+                "./app",
+                &[
+                    "Runs app [.,crates/one,crates/two,jobs,packages/api,packages/web,services,services/tools]",
+                ],
+            ),
+            ("cd jobs && ./app --serve", &["Runs app [jobs]"]),
+            ("cd jobs && ../services/app x.py", &["Runs app <x.py> [jobs]"]),
+            ("cd jobs && ./node_modules/.bin/app", &["Other app [jobs]"]),
+            ("cd jobs && ./vendor/app", &["Other app [jobs]"]),
+            ("cd jobs && /usr/lib/app", &["Other app [jobs]"]),
+            ("cd jobs && ../../app", &["Other app [jobs]"]),
+            ("cd /elsewhere && ./app", &["Other app []"]),
+            ("cd \"$X\" && ./app", &["Other app [?]"]),
+            ("cd jobs && ./run_tests.sh", &["Tests run_tests.sh [jobs]"]),
+            ("cd jobs && ./run_tests", &["Runs run_tests [jobs]"]),
+            ("cd jobs && bin/lint", &["Lints lint [jobs]"]),
+            ("cd jobs && ./deploy.sh", &["Runs deploy.sh [jobs]"]),
+        ],
+    );
+}
+
+#[test]
+fn l5_options_name_folders() {
+    check(
+        &monorepo(),
+        &[
+            ("npm --prefix=packages/web test", &["Tests vitest [packages/web]"]),
+            ("cd packages && npm --prefix web test", &["Tests vitest [packages/web]"]),
+            ("cd crates && cargo test --manifest-path one/Cargo.toml", &["Tests cargo [crates/one]"]),
+            ("cargo test --manifest-path ../Cargo.toml", &["Tests cargo []"]),
+            ("cd \"$X\" && cargo test --manifest-path one/Cargo.toml", &["Tests cargo [?]"]),
+            ("cargo -C crates/two test", &["Tests cargo [crates/two]"]),
+        ],
+    );
+}
+
+#[test]
 fn l5_a_run_is_about_the_packages_of_its_flags() {
     check(
         &monorepo(),

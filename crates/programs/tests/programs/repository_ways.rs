@@ -145,6 +145,103 @@ fn code_without_a_manifest_adds_its_language() {
     check(&[("a/b.py", "")], &[". [Python]"]);
 }
 
+#[test]
+fn what_manifests_call_their_packages() {
+    for (name, text, expected) in [
+        ("package.json", r#"{"name": "@a/b", "scripts": {}}"#, "@a/b"),
+        ("package.json", r#"{"scripts": {"test": "jest"}}"#, ""),
+        ("package.json", r#"{"name": "a", "workspaces": ["b"]}"#, "a workspace"),
+        ("composer.json", r#"{"name": "a/b"}"#, "a/b"),
+        ("deno.json", r#"{"name": "@a/b", "tasks": {}}"#, "@a/b"),
+        ("Cargo.toml", "[package]\nname = 'a'\n", "a"),
+        ("Cargo.toml", "[workspace]\nmembers = []\n", " workspace"),
+        ("Cargo.toml", "[workspace]\n[package]\nname = 'a'\n", "a"),
+        ("pyproject.toml", "[project]\nname = 'a'\n", "a"),
+        ("go.mod", "// a comment\nmodule example.com/a\n\ngo 1.22\n", "example.com/a"),
+        ("pubspec.yaml", "name: a\nversion: 1.0.0\n", "a"),
+        ("mix.exs", "def project do\n  [\n    app: :a,\n    version: \"1\"\n", "a"),
+        ("Package.swift", "let package = Package(\n    name: \"A\",\n", "A"),
+        ("App.csproj", "<Project/>", "App"),
+        ("app.cabal", "", "app"),
+        ("App.sln", "", ""),
+        ("pom.xml", "", ""),
+    ] {
+        let package = repository(&[(name, text)]).packages.remove(0);
+        let workspace = if package.is_workspace { " workspace" } else { "" };
+        assert_eq!(format!("{}{workspace}", package.names.join(",")), expected, "{name}: {text}");
+    }
+    // A manifest that only sets a mode makes no package; the same without its text may.
+    check(&[("web/package.json", r#"{"type": "module"}"#)], &[". []"]);
+    check(&[("web/package.json", r#"{"scripts": {}}"#)], &[". []", "web [JavaScript]"]);
+}
+
+/// Commands in instructions: spans, blocks of shells, and nothing that is to be filled in, mentioned or only a part.
+#[test]
+fn w20_which_commands_instructions_name() {
+    let named = |text: &str| {
+        let files = [
+            ("go.mod", "module x"),
+            ("a_test.go", ""),
+            ("AGENTS.md", text),
+            ("Makefile", "check:\n\tgo test ./...\n"),
+        ];
+        let ways = repository(&files).packages.remove(0).ways;
+        let instructed = ways.into_iter().filter(|way| way.is_instructed);
+        instructed.map(|way| way.command).collect::<Vec<_>>().join(", ")
+    };
+    for (text, expected) in [
+        ("Run `make check`.", "make check"),
+        ("```\nmake check\n```", "make check"),
+        ("~~~sh\n$ make check  # all\n~~~", "make check"),
+        ("```python\nmake check\n```", ""),
+        ("```python\nx\n```\n```bash\nmake check\n```", "make check"),
+        ("Run make check.", ""),
+        ("Run `make <target>` or `go test [name]`.", ""),
+        ("Run `go test ./one`.", ""),
+        ("Run `go test ./...`.", "go test ./..."),
+        ("Run `go test -run TestA ./...`.", ""),
+        ("Use `gotestsum`.", "gotestsum"),
+        ("Use `gofmt`, `scripts/test.sh` and `golangci-lint`.", ""),
+        ("Use `golangci-lint run`.", "golangci-lint run"),
+        ("Run `cd sub && go vet ./...`.", "cd sub && go vet ./..."),
+        ("Run `make nothing`.", ""),
+        (
+            "Run `make check`, then `go vet ./...` and `go build ./...`.",
+            "make check, go build ./..., go vet ./...",
+        ),
+        (
+            &format!("Run `make check {}`.", "A=1 ".repeat(37)),
+            format!("make check {}", "A=1 ".repeat(37)).trim_end(),
+        ),
+        (&format!("Run `make check {}`.", "A=1 ".repeat(38)), ""),
+        (&format!("{}`make check`", "`a`\n".repeat(199)), "make check"),
+        (&format!("{}`make check`", "`a`\n".repeat(200)), ""),
+    ] {
+        assert_eq!(named(text), expected, "{text}");
+    }
+}
+
+/// Of several tasks that test, the one with the plainest name is asked for.
+#[test]
+fn the_plainest_task_is_the_way() {
+    let way = |scripts: &str| {
+        let manifest = format!(r#"{{"name": "x", "scripts": {{{scripts}}}}}"#);
+        let ways = repository(&[("package.json", manifest.as_str())]).packages.remove(0).ways;
+        ways.into_iter().map(|way| way.command).collect::<Vec<_>>().join(", ")
+    };
+    for (scripts, expected) in [
+        (r#""test:watch": "jest", "test:unit": "jest""#, "npm run test:unit"),
+        (r#""test:unit": "jest", "test": "jest""#, "npm test"),
+        (r#""test-e2e": "jest", "tests": "jest""#, "npm run tests"),
+        (r#""e2e": "jest", "test-coverage": "jest""#, "npm run e2e"),
+        (r#""lint": "eslint .", "lint:fix": "eslint --fix .""#, "npm run lint"),
+        (r#""check": "tsc", "test": "jest""#, "npm test, npm run check"),
+        (r#""start": "node a.js", "dev": "vite""#, ""),
+    ] {
+        assert_eq!(way(scripts), expected, "{scripts}");
+    }
+}
+
 /// Lock files say with what dependencies are installed, and where.
 #[test]
 fn installations_are_said_by_lock_files() {

@@ -152,7 +152,12 @@ fn the_caps_are_where_they_are_said_to_be() {
     }
     assert_eq!(Intents::read(&brackets(151)), Intents::NotUnderstood(NotUnderstood::TooDeep));
     assert_eq!(Intents::read(&sum(701)), Intents::NotUnderstood(NotUnderstood::TooManyExpansions));
-    assert!(matches!(Intents::read(&sum(300)), Intents::Understood(_)));
+    // Beside arithmetic, words and quotes are none of it.
+    for text in
+        [sum(300), format!("((a)); echo {}", "b ".repeat(800)), format!("((a)); echo {}", "'b' ".repeat(400))]
+    {
+        assert!(matches!(Intents::read(&text), Intents::Understood(_)), "{text}");
+    }
 }
 
 /// A body of a here-document is text, however long and wild.
@@ -178,6 +183,9 @@ fn no_command_is_taken_for_a_body() {
         "# <<EOF\npytest\nEOF\n",
         "echo $((1<<2))\npytest\n2\n",
         "((x = 1 << 2))\npytest\n2\n",
+        "((x = (1 << 2)))\npytest\n2\n",
+        "echo $(((1<<2)+1))\npytest\n2\n",
+        "echo $((1+(2)<<3))\npytest\n3\n",
         "cat <<<EOF\npytest\nEOF\n",
         "echo \\<<EOF\npytest\nEOF\n",
         "echo ${x#<<EOF}\npytest\nEOF}\n",
