@@ -10,7 +10,6 @@ mod check;
 mod ledger;
 mod page;
 mod run;
-mod screen;
 mod svg;
 mod terminal;
 
@@ -18,7 +17,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use scripted_model::{Client, Installed, Scenario, Server, Settings};
+use scripted_model::{Client, Installed, Scenario, Screen, Server, Settings};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -27,7 +26,6 @@ use crate::clients::{self, Programs};
 use crate::needs;
 use crate::process::{self, cargo_command};
 use crate::root;
-use screen::{COLUMNS, Screen};
 use svg::is_blank;
 use terminal::CellRow;
 
@@ -177,19 +175,11 @@ impl Workplace {
     fn settle(&self, client: &Installed<'_>) -> Result<(), String> {
         let told = |error: std::io::Error| error.to_string();
         client.settle().map_err(told)?;
+        client.settle_screen().map_err(told)?;
         match client.client {
             Client::Claude => {
                 let settings = json!({"permissions": {"allow": ["Bash(python3 -m unittest)"]}});
-                fs_err::write(self.home.join(".claude/settings.json"), settings.to_string()).map_err(told)?;
-                let folder = json!({"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true});
-                let state = json!({
-                    "hasCompletedOnboarding": true,
-                    "lastOnboardingVersion": clients::CURRENT.claude,
-                    "theme": "dark",
-                    "customApiKeyResponses": {"approved": ["none"], "rejected": []},
-                    "projects": {self.repository.to_string_lossy(): folder},
-                });
-                fs_err::write(self.home.join(".claude.json"), state.to_string()).map_err(told)
+                fs_err::write(self.home.join(".claude/settings.json"), settings.to_string()).map_err(told)
             }
             Client::Gemini => {
                 let file = self.home.join(".gemini/settings.json");
@@ -205,21 +195,13 @@ impl Workplace {
                 }
                 fs_err::write(file, settings.to_string()).map_err(told)
             }
-            Client::Codex | Client::CodexPlainTools => {
-                let file = self.home.join(".codex/config.toml");
-                let settings = fs_err::read_to_string(&file).map_err(told)?;
-                let folder = json!(self.repository);
-                // A daemon would outlive the picture.
-                let settings = format!(
-                    "{settings}daemon_auto_start = false\n\n[projects.{folder}]\ntrust_level = \"trusted\"\n"
-                );
-                fs_err::write(file, settings).map_err(told)
-            }
+            Client::Codex | Client::CodexPlainTools => Ok(()),
         }
     }
 
     /// Plays the turn on the client's screen and takes its picture.
     fn turn(&self, client: &Installed<'_>) -> Result<(), String> {
+        let told = |error: std::io::Error| error.to_string();
         let agent = client.client.agent();
         println!("{agent}…");
         let mut command = Command::new(client.program);
@@ -232,32 +214,31 @@ impl Workplace {
                 command.arg("--dangerously-bypass-approvals-and-sandbox")
             }
         };
-        let screen = Screen::start(&command, &self.home.join("tmp").join(agent))?;
+        let screen = Screen::start(&command, &self.home.join("tmp").join(agent)).map_err(told)?;
         match client.client {
-            Client::Claude => screen.wait_for("accept edits on")?,
-            Client::Gemini => screen.wait_for("Type your message")?,
+            Client::Claude => screen.wait_for("accept edits on").map_err(told)?,
+            Client::Gemini => screen.wait_for("Type your message").map_err(told)?,
             Client::Codex | Client::CodexPlainTools => {
-                screen.wait_for("Hooks need review")?;
+                screen.wait_for("Hooks need review").map_err(told)?;
                 // It draws before it listens.
-                screen.still()?;
-                screen.press("Down")?;
-                screen.wait_for("› 2. Trust all and continue")?;
-                write("codex-trust", "Codex CLI: trust the hooks once", &rows(&screen.still()?))?;
-                screen.press("Enter")?;
-                screen.wait_for("? for shortcuts")?;
+                screen.still().map_err(told)?;
+                screen.press("Down").map_err(told)?;
+                screen.wait_for("› 2. Trust all and continue").map_err(told)?;
+                write("codex-trust", "Codex CLI: trust the hooks once", &rows(&screen.still().map_err(told)?))?;
+                screen.press("Enter").map_err(told)?;
+                screen.wait_for("? for shortcuts").map_err(told)?;
             }
         }
-        screen.say(PROMPT)?;
-        screen.wait_for(LAST_WORDS)?;
-        screen.wait_until(|| Ok(self.decisions(agent)? == ["hold", "pass"]))?;
-        // Claude Code says this for some seconds.
-        screen.wait_until_gone("ctrl+o to see")?;
+        screen.say(PROMPT).map_err(told)?;
+        screen.wait_for(LAST_WORDS).map_err(told)?;
+        let decisions = || self.decisions(agent).map_err(std::io::Error::other);
+        screen.wait_until(|| Ok(decisions()? == ["hold", "pass"])).map_err(told)?;
         let (name, title) = match client.client {
             Client::Claude => ("claude-hold", "Claude Code"),
             Client::Gemini => ("gemini-hold", "Gemini CLI"),
             Client::Codex | Client::CodexPlainTools => ("codex-hold", "Codex CLI"),
         };
-        write(name, &format!("{title}: held once"), &of_the_turn(&rows(&screen.still()?))?)
+        write(name, &format!("{title}: held once"), &of_the_turn(&rows(&screen.still().map_err(told)?))?)
     }
 
     /// What was decided for this client, in order.
@@ -273,7 +254,7 @@ impl Workplace {
 
     fn picture_of_command(&self, name: &str, arguments: &[&str]) -> Result<(), String> {
         let mut command = self.command(&self.program);
-        command.args(arguments).env("CLICOLOR_FORCE", "1").env("COLUMNS", COLUMNS.to_string());
+        command.args(arguments).env("CLICOLOR_FORCE", "1").env("COLUMNS", Screen::COLUMNS.to_string());
         let told = self.without_what_changes(&process::output(&mut command)?)?;
         let line = format!("checkstone {}", arguments.join(" "));
         let typed = format!("\u{1b}[1;32m$\u{1b}[0m \u{1b}[1m{line}\u{1b}[0m\n\n");
@@ -384,7 +365,7 @@ fn write(name: &str, title: &str, rows: &[CellRow]) -> Result<(), String> {
     if let Some(folder) = file.parent() {
         fs_err::create_dir_all(folder).map_err(told)?;
     }
-    fs_err::write(&file, svg::picture(title, rows, COLUMNS)).map_err(told)?;
+    fs_err::write(&file, svg::picture(title, rows, Screen::COLUMNS)).map_err(told)?;
     println!("{}", file.display());
     Ok(())
 }

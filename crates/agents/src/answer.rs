@@ -6,8 +6,10 @@
 //! - `{"systemMessage":…}` at the stop is shown to the person and lets the agent stop: `Stop says: …` in
 //!   Claude's TUI, `↳ Hook · …` in Codex's, `ℹ …` in Gemini's. `claude -p` and `codex exec` show it nowhere;
 //!   `gemini -p` writes it to stderr. The same holds at the start of a session and at a prompt.
-//! - In a hold the person sees both texts in Claude and Codex, which call the reason an error or a block. Gemini
-//!   shows the `systemMessage`, twice, instead of the reason.
+//! - In a hold the person sees both texts in Claude and Codex, the `systemMessage` first. Codex calls the reason a
+//!   block, and so does Gemini, which shows the `systemMessage`, twice, instead of the reason, and says below it that the
+//!   request failed: hence it gets both texts in one there. Claude calls it an error, unless it is given as context: see
+//!   [`HoldForm`].
 //! - Before a compaction Claude Code shows our stdout as it is, JSON and all, and gives it to the model as
 //!   instructions for the summary. Only Codex shows a `systemMessage` there.
 //! - At a prompt, `block` would throw the person's prompt away. At the end of a session nothing is shown.
@@ -15,10 +17,13 @@
 //!   known, so only Claude Code gets `autonomous_execution`.
 //! - Codex cuts a reason of more than about 2,500 tokens in the middle. The gate's message is far shorter.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::Value;
 use transcript::{Agent, OWN_PREFIX};
 
+use crate::hold_form::{HoldForm, LONGEST_CONTEXT};
 use crate::payload::Event;
 
 /// What a client is told.
@@ -43,24 +48,44 @@ impl Answer {
     ///
     /// A text for the agent begins with [`OWN_PREFIX`] whether or not the caller put it there, since it must
     /// be known again when the client hands it back as a prompt.
-    pub fn render(&self, agent: Agent, event: &Event) -> Option<String> {
+    pub fn render(&self, agent: Agent, event: &Event, hold_form: HoldForm) -> Option<String> {
         let output = match self {
             Self::Notify { to_person } if can_notify(agent, event) => {
-                Output { system_message: Some(to_person), ..Output::default() }
+                Output { system_message: Some(to_person.into()), ..Output::default() }
+            }
+            Self::Hold { to_agent, to_person }
+                if agent == Agent::Claude
+                    && *event == Event::Stop
+                    && hold_form == HoldForm::Context
+                    && to_agent.len() <= LONGEST_CONTEXT =>
+            {
+                Output {
+                    system_message: to_person.as_deref().map(Cow::from),
+                    hook_specific_output: Some(HookSpecificOutput {
+                        hook_event_name: "Stop",
+                        additional_context: own(to_agent),
+                    }),
+                    ..Output::default()
+                }
             }
             Self::Hold { to_agent, to_person } | Self::Continue { to_agent, to_person, .. }
                 if can_hold(agent, event) =>
             {
+                let reason = own(to_agent);
+                let hides_reason = matches!(self, Self::Hold { .. }) && !shows_text_beside_hold(agent);
                 Output {
+                    system_message: to_person.as_deref().map(|said| match hides_reason {
+                        true => format!("{reason}\n\n{said}").into(),
+                        false => said.into(),
+                    }),
                     decision: Some("block"),
-                    reason: Some(own(to_agent)),
-                    system_message: to_person.as_deref(),
+                    reason: Some(reason),
                     autonomous_execution: self.execution().filter(|_| agent == Agent::Claude),
                     ..Output::default()
                 }
             }
             Self::Context { to_agent, to_person } if matches!(event, Event::SessionStart { .. }) => Output {
-                system_message: Some(to_person),
+                system_message: Some(to_person.into()),
                 hook_specific_output: Some(HookSpecificOutput {
                     hook_event_name: "SessionStart",
                     additional_context: own(to_agent),
@@ -80,11 +105,10 @@ impl Answer {
         let append = |said: &mut String| *said = format!("{said}\n{note}");
         match &mut self {
             Self::Pass => return Self::Notify { to_person: note },
-            Self::Notify { to_person } => append(to_person),
-            Self::Hold { to_person, .. } | Self::Continue { to_person, .. } => match to_person {
-                Some(said) => append(said),
-                None => *to_person = Some(note),
-            },
+            Self::Notify { to_person } | Self::Continue { to_person: Some(to_person), .. } => append(to_person),
+            // How to switch it off stays at the end.
+            Self::Hold { to_person: Some(said), .. } => *said = format!("{note}\n{said}"),
+            Self::Hold { to_person, .. } | Self::Continue { to_person, .. } => *to_person = Some(note),
             Self::Context { .. } => {}
         }
         self
@@ -136,7 +160,7 @@ struct Output<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    system_message: Option<&'a str>,
+    system_message: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hook_specific_output: Option<HookSpecificOutput>,
     #[serde(rename = "autonomous_execution", skip_serializing_if = "Option::is_none")]

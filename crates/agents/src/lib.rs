@@ -14,6 +14,7 @@
 mod answer;
 mod field;
 mod foreground;
+mod hold_form;
 mod notification;
 mod payload;
 mod prompt;
@@ -23,6 +24,7 @@ pub mod transcripts;
 
 pub use answer::{Answer, shows_text_beside_hold};
 pub use foreground::Foreground;
+pub use hold_form::HoldForm;
 pub use notification::Notification;
 pub use payload::{Event, Payload, PayloadError, Subagent};
 pub use registration::{Entry, Group, Handler, OwnCall, Program, Registration, events};

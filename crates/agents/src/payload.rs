@@ -155,7 +155,7 @@ impl Payload {
     pub fn opens_turn(&self) -> bool {
         self.event == Event::PromptSubmitted
             && !self.is_own_text()
-            && !self.prompt.as_deref().is_some_and(|text| prompt::is_notification(self.agent, text))
+            && !self.prompt.as_deref().is_some_and(|text| transcript::is_text_of_client(self.agent, text))
     }
 
     /// The agent plans and changes nothing.

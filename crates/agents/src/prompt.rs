@@ -9,10 +9,6 @@ pub(crate) const LONGEST_PROMPT: usize = 16 * 1024;
 const CONTEXT_OPENS: &str = "<hook_context>";
 const CONTEXT_ENDS: &str = "</hook_context>";
 
-/// What Claude Code submits by itself when a background task ends while the agent is idle. It is a turn by
-/// itself for the client, with a prompt id of its own, and a continuation for us (T5).
-const TASK_NOTIFICATION: &str = "<task-notification>";
-
 /// What a person typed, without the context that hooks gave, which Gemini CLI puts before the prompt (at the start
 /// of a session) or behind it. A text that is nothing but context stays.
 pub(crate) fn typed(agent: Agent, text: &str) -> &str {
@@ -52,11 +48,6 @@ pub(crate) fn is_own(text: &str) -> bool {
         }
     }
     false
-}
-
-/// The client speaks, not a person.
-pub(crate) fn is_notification(agent: Agent, text: &str) -> bool {
-    agent == Agent::Claude && text.trim_start().starts_with(TASK_NOTIFICATION)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use agents::HoldForm;
 use changes::GitProgram;
 use stop::StopSettings;
 
@@ -31,6 +32,9 @@ pub(crate) const CODEX_SESSION: &str = "CODEX_SESSION_ID";
 
 /// Set by Gemini CLI in the environment of its tools; it does not say which session calls.
 pub(crate) const GEMINI_CALLS: &str = "GEMINI_CLI";
+
+/// Set by Claude Code in the environment of its hooks: what it calls itself, with its version.
+pub(crate) const HARNESS: &str = "AI_AGENT";
 
 /// Set by tmux in its panes: `socket,process,session`.
 pub(crate) const TMUX: &str = "TMUX";
@@ -105,6 +109,11 @@ pub(crate) fn all() -> Vec<(OsString, OsString)> {
 /// Whether one of the clients runs this as a tool of its agent.
 pub(crate) fn is_called_by_agent() -> bool {
     [CLAUDE_SESSION, CODEX_SESSION, GEMINI_CALLS].into_iter().any(|variable| read(variable).is_some())
+}
+
+/// In which form the client that calls a hook takes a hold.
+pub(crate) fn hold_form() -> HoldForm {
+    HoldForm::of_harness(&read(HARNESS).unwrap_or_default().to_string_lossy())
 }
 
 /// Whether the hooks are switched off altogether.

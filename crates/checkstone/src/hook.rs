@@ -64,7 +64,7 @@ pub(crate) fn answer(agent: Agent, bytes: &[u8], stopwatch: Stopwatch) -> Option
         Event::SessionStart { source } => session_start::tell(&event, &source),
         _ => record_session(event),
     };
-    decision.render(agent, &kind)
+    decision.render(agent, &kind, environment::hold_form())
 }
 
 /// The end of a session, and a compaction that is about to begin: recorded, and where the user wants it, what was done is

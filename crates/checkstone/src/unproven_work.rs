@@ -1,11 +1,11 @@
 //! What is unproven in a repository now. `status`, `statusline`, `explain`, `log --repo` and `session --list` report it from here,
 //! out of the ledger that the hook reads too.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use changes::Repository;
-use gate::policy::Policy;
 use journal::{Journal, SessionId, Standing};
 use serde::Serialize;
 use text::counted;
@@ -35,19 +35,25 @@ pub(crate) struct UnprovenFileOutput {
 }
 
 impl UnprovenWork {
-    /// By the policy that holds in the repository; nothing if there is none, or a broken one.
+    /// By the policy of the repository, and by the one at the latest prompt if that is another: an agent that empties the
+    /// policy has not proven anything. Nothing if there is none, or a broken one.
     pub(crate) fn of_repository(
         journal: &mut Journal,
         repository: &Repository,
     ) -> Result<Self, CommandError> {
-        match repository_policy::of(&repository.root).map(|texts| texts.load()) {
-            Some(Ok(policy)) => Self::of(journal, repository, &policy),
-            _ => Ok(Self::default()),
+        let found = repository_policy::files(&repository.root);
+        let earlier = stop::earlier_policy(journal, &repository.root, &found)?;
+        let mut unproven: Vec<Standing> = Vec::new();
+        for policy in found.policy.iter().chain(&earlier).filter_map(|texts| texts.load().ok()) {
+            let by_policy = stop::live_unproven(journal, repository, &policy)?;
+            let is_new = |one: &Standing| {
+                !unproven.iter().any(|known| (&known.version, &known.action) == (&one.version, &one.action))
+            };
+            let new: Vec<Standing> = by_policy.into_iter().filter(is_new).collect();
+            unproven.extend(new);
         }
-    }
-
-    fn of(journal: &mut Journal, repository: &Repository, policy: &Policy) -> Result<Self, CommandError> {
-        Ok(Self(stop::live_unproven(journal, repository, policy)?))
+        unproven.sort_by_key(|standing| Reverse(standing.since));
+        Ok(Self(unproven))
     }
 
     /// The work that turns of one session left.

@@ -1,9 +1,11 @@
 //! The policy that counted at each prompt: its texts, kept once by their hash, and which turn began with which.
 
+use std::path::Path;
+
 use jiff::Timestamp;
 use rusqlite::params;
 
-use crate::column::Milliseconds;
+use crate::column::{Milliseconds, PathText};
 use crate::{JournalError, Reading, TurnId, Writing};
 
 /// The policy of the latest turn of a session.
@@ -27,6 +29,13 @@ impl Reading<'_> {
             (agent, client_id),
             |row| Ok(LatestPolicy { turn: TurnId(row.get(0)?), hash: row.get(1)?, is_judged: row.get(2)? }),
         )
+    }
+
+    /// The hash of the policy at the latest prompt in a working tree, whichever session it belongs to.
+    pub fn latest_policy_in(&self, root: &Path) -> Result<Option<String>, JournalError> {
+        let find = "SELECT hash FROM turn_policies WHERE turn =
+                 (SELECT max(turns.id) FROM turns JOIN sessions ON sessions.id = turns.session WHERE sessions.repository = ?1)";
+        self.row("read the policy of the latest prompt", find, [PathText(root)], |row| row.get(0))
     }
 
     /// The hash of the policy that a turn began with.

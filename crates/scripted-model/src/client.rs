@@ -1,4 +1,4 @@
-//! The real clients, headless, with a scripted model: settings in a home of their own, telemetry and updates off,
+//! The real clients, headless or at a person's screen, with a scripted model: settings in a home of their own, telemetry and updates off,
 //! nothing of the caller's environment but `PATH`, and a hard limit on the time of every run.
 
 use std::ffi::OsStr;
@@ -8,7 +8,9 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use files::{BoundedChild, Bounds, ChildError};
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::screen::Screen;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client {
@@ -87,6 +89,57 @@ impl Installed<'_> {
             Client::Codex => self.codex_settings(CODE_MODE_MODEL),
             Client::CodexPlainTools => self.codex_settings(PLAIN_TOOLS_MODEL),
         }
+    }
+
+    /// Writes what a person at the screen has answered before: sign-in, theme, whether the folder is trusted; for after
+    /// [`Self::settle`].
+    pub fn settle_screen(&self) -> io::Result<()> {
+        match self.client {
+            Client::Claude => {
+                let folder = json!({"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true});
+                let state = json!({
+                    "hasCompletedOnboarding": true,
+                    "theme": "dark",
+                    "bypassPermissionsModeAccepted": true,
+                    "customApiKeyResponses": {"approved": ["none"], "rejected": []},
+                    "projects": {self.folder.to_string_lossy(): folder},
+                });
+                fs_err::write(self.home.join(".claude.json"), state.to_string())
+            }
+            Client::Gemini => Ok(()),
+            Client::Codex | Client::CodexPlainTools => {
+                let file = self.home.join(".codex/config.toml");
+                let settings = fs_err::read_to_string(&file)?;
+                let folder = json!(self.folder);
+                // A daemon would outlive the screen.
+                let settings = format!(
+                    "{settings}daemon_auto_start = false\n\n[projects.{folder}]\ntrust_level = \"trusted\"\n"
+                );
+                fs_err::write(file, settings)
+            }
+        }
+    }
+
+    /// The client at a screen, which lets the agent do everything without asking.
+    pub fn screen(&self) -> io::Result<Screen> {
+        let mut command = Command::new(self.program);
+        self.environment(&mut command);
+        let shown = match self.client {
+            Client::Claude => {
+                command.args(["--permission-mode", "bypassPermissions"]);
+                "bypass permissions on"
+            }
+            Client::Gemini => {
+                command.args(["--approval-mode", "yolo"]);
+                "Type your message"
+            }
+            Client::Codex | Client::CodexPlainTools => {
+                command.arg("--dangerously-bypass-approvals-and-sandbox");
+                command.arg("--dangerously-bypass-hook-trust");
+                "? for shortcuts"
+            }
+        };
+        Screen::start_until(&command, &self.home.join("tmp/screen"), shown)
     }
 
     /// One prompt, in a new session or in the latest one, until the client has ended by itself.

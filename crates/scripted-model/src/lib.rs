@@ -8,9 +8,11 @@ mod api;
 mod client;
 mod http;
 mod scenario;
+mod screen;
 mod server;
 
 pub use api::Api;
 pub use client::{Client, Installed, Run};
 pub use scenario::{Call, Conversation, Failure, Scenario, ScenarioError, Step};
+pub use screen::Screen;
 pub use server::{Request, Server, ServerError, Settings};

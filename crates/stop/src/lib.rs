@@ -47,7 +47,7 @@ pub use last_words::read as read_turns;
 pub use late_results::correct as correct_late_results;
 pub use lock_file::lock_file;
 pub use plan_file::is_slug;
-pub use prompt_policy::{PackedPolicy, PolicyChange, had_own_file};
+pub use prompt_policy::{PackedPolicy, PolicyChange, earlier_policy, had_own_file};
 pub use record::Record;
 pub use seen_contents::live_unproven;
 pub use settings::StopSettings;

@@ -228,6 +228,19 @@ impl PolicyChange {
     }
 }
 
+/// The policy at the latest prompt in a working tree, if its files say something else by now: it counts until the next one.
+pub fn earlier_policy(
+    journal: &mut Journal,
+    root: &Path,
+    found: &FoundTexts,
+) -> Result<Option<PolicyTexts>, JournalError> {
+    let now = PackedPolicy::of(root, found).map(|packed| packed.hash);
+    let latest = journal.read(|reader| reader.latest_policy_in(root))?;
+    let Some(hash) = latest.filter(|hash| Some(hash) != now.as_ref()) else { return Ok(None) };
+    let prompt = PromptPolicy::read(journal, &hash)?.filter(|prompt| prompt.root == root);
+    Ok(prompt.and_then(|prompt| prompt.policy()))
+}
+
 /// The policy of a repository that no prompt was recorded for.
 #[derive(Debug)]
 pub(crate) struct UnseenPolicy {

@@ -41,6 +41,16 @@ pub(crate) fn record(agent: Agent, line: &[u8]) -> Record {
     }
 }
 
+/// Whether a prompt that a client submits is the client's own text, not a person's.
+pub fn is_text_of_client(agent: Agent, prompt: &str) -> bool {
+    let prompt = prompt.trim();
+    match agent {
+        Agent::Claude => prompt.starts_with(claude::TASK_NOTIFICATION),
+        Agent::Gemini => gemini::is_injected(prompt),
+        Agent::Codex => false,
+    }
+}
+
 /// The keys by which the clients' lines are told apart.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -39,6 +39,7 @@ pub use command_output::CommandOutput;
 pub use edit_nature::EditNature;
 pub use entry::OWN_PREFIX;
 pub use file_edit::FileEdit;
+pub use format::is_text_of_client;
 pub use model::{Agent, Call, Coverage, Extent, Kind, Message, Outcome, Reading, Turn, Usage};
 pub use reader::{Options, TurnStart, read, read_bytes};
 pub use render::{plain, visible};

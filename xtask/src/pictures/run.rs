@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::screen::COLUMNS;
+use scripted_model::Screen;
 use super::{page, rows, write};
 
 /// The second stage waits for nothing until it is interrupted; the second time it does not.
@@ -51,8 +51,8 @@ pub(super) fn make(program: &Path) -> Result<(), String> {
     // As a terminal breaks what is too long for it.
     let mut broken = Vec::new();
     for mut row in rows(&shown) {
-        while row.len() > COLUMNS {
-            let rest = row.split_off(COLUMNS);
+        while row.len() > Screen::COLUMNS {
+            let rest = row.split_off(Screen::COLUMNS);
             broken.push(std::mem::replace(&mut row, rest));
         }
         broken.push(row);
@@ -68,7 +68,7 @@ fn told(program: &Path, folder: &Path, arguments: &[&str]) -> Result<String, Str
     let mut command = Command::new(program);
     command.args(arguments).current_dir(folder).env("HOME", folder).env_remove("XDG_STATE_HOME");
     command.env("CHECKSTONE_STATE_DIR", folder.join("state"));
-    command.env("CLICOLOR_FORCE", "1").env("COLUMNS", COLUMNS.to_string());
+    command.env("CLICOLOR_FORCE", "1").env("COLUMNS", Screen::COLUMNS.to_string());
     let output = command.output().map_err(|error| error.to_string())?;
     let text = [output.stderr, output.stdout].concat();
     let text = String::from_utf8(text).map_err(|_| "it printed something that is no text")?;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use agents::{Answer, Event, Payload};
+use agents::{Answer, Event, HoldForm, Payload};
 use serde_json::{Value, json};
 use transcript::{Agent, OWN_PREFIX};
 
@@ -77,7 +77,7 @@ fn h1_h2_every_decision_fits_the_schema_of_its_client() {
             let validator = jsonschema::draft202012::new(&schema(agent, &event)).unwrap();
             writeln!(table, "{} {event:?}", agent.name()).unwrap();
             for decision in decisions() {
-                let rendered = decision.render(agent, &event);
+                let rendered = decision.render(agent, &event, HoldForm::Block);
                 writeln!(table, "  {}", rendered.as_deref().unwrap_or("(nothing)")).unwrap();
                 let Some(rendered) = rendered else { continue };
                 assert_eq!(rendered.lines().count(), 1);
@@ -96,7 +96,7 @@ fn h1_h2_every_decision_fits_the_schema_of_its_client() {
 fn h2_a_pass_is_empty_stdout() {
     for agent in Agent::ALL {
         for event in events() {
-            assert_eq!(Answer::Pass.render(agent, &event), None);
+            assert_eq!(Answer::Pass.render(agent, &event, HoldForm::Block), None);
         }
     }
 }
@@ -107,7 +107,7 @@ fn only_a_stop_is_ever_held() {
     for agent in Agent::ALL {
         for event in events() {
             for decision in decisions() {
-                let holds = decision.render(agent, &event).is_some_and(|text| text.contains("\"block\""));
+                let holds = decision.render(agent, &event, HoldForm::Block).is_some_and(|text| text.contains("\"block\""));
                 let may = matches!(decision, Answer::Hold { .. } | Answer::Continue { .. })
                     && (event == Event::Stop || (event == Event::SubagentStop && agent != Agent::Gemini));
                 assert_eq!(holds, may, "{agent:?} {event:?} {decision:?}");
@@ -116,12 +116,32 @@ fn only_a_stop_is_ever_held() {
     }
 }
 
+/// Claude Code is told to hold in the form that it does not call an error; the others have no such form, a long text would
+/// not reach the model whole, and the account of a save stands beside a `block`.
+#[test]
+fn a_hold_is_context_if_claude_code_takes_it_so() {
+    let hold = |text: &str| Answer::Hold { to_agent: text.to_owned(), to_person: Some("Off switch".to_owned()) };
+    let context = |agent, answer: &Answer| answer.render(agent, &Event::Stop, HoldForm::Context).unwrap();
+    assert_eq!(
+        context(Agent::Claude, &hold("Run the tests")),
+        r#"{"systemMessage":"Off switch","hookSpecificOutput":{"hookEventName":"Stop","additionalContext":"[checkstone] Run the tests"}}"#
+    );
+    let long = hold(&"x".repeat(8 * 1024 + 1));
+    let mut unchanged = vec![(Agent::Claude, long)];
+    unchanged.extend([Agent::Gemini, Agent::Codex].map(|agent| (agent, hold("Run the tests"))));
+    unchanged.extend(decisions().into_iter().filter(|answer| !matches!(answer, Answer::Hold { .. })).map(|answer| (Agent::Claude, answer)));
+    for (agent, answer) in unchanged {
+        let rendered = |form| answer.render(agent, &Event::Stop, form);
+        assert_eq!(rendered(HoldForm::Context), rendered(HoldForm::Block), "{agent:?} {answer:?}");
+    }
+}
+
 /// T4: whatever we tell an agent is known again when it comes back.
 #[test]
 fn t4_what_an_agent_is_told_is_known_again() {
     for said in ["", "Run the tests", "[checkstone] Run the tests"] {
         let hold = Answer::Hold { to_agent: said.to_owned(), to_person: None };
-        let rendered = hold.render(Agent::Gemini, &Event::Stop).unwrap();
+        let rendered = hold.render(Agent::Gemini, &Event::Stop, HoldForm::Block).unwrap();
         let reason = serde_json::from_str::<Value>(&rendered).unwrap()["reason"].as_str().unwrap().to_owned();
         assert!(reason.starts_with(OWN_PREFIX));
         assert_eq!(reason.matches(OWN_PREFIX).count(), 1);

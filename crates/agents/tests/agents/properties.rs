@@ -1,6 +1,6 @@
 //! What holds for any bytes, and for real payloads with anything changed.
 
-use agents::{Answer, Payload};
+use agents::{Answer, HoldForm, Payload};
 use proptest::prelude::*;
 use serde_json::Value;
 use transcript::Agent;
@@ -19,7 +19,7 @@ fn exercise(agent: Agent, bytes: &[u8]) {
         to_agent: payload.prompt.clone().unwrap_or_default(),
         to_person: payload.last_text.clone(),
     };
-    if let Some(rendered) = hold.render(agent, &payload.event) {
+    if let Some(rendered) = hold.render(agent, &payload.event, HoldForm::Context) {
         assert!(serde_json::from_str::<Value>(&rendered).is_ok());
         assert_eq!(rendered.lines().count(), 1);
     }

@@ -79,6 +79,7 @@ fn t4_only_a_persons_prompt_opens_a_turn() {
         (Agent::Codex, "userpromptsubmit.json", false, true),
         (Agent::Gemini, "beforeagent-prompt.json", false, true),
         (Agent::Gemini, "beforeagent-own-text.json", true, false),
+        (Agent::Gemini, "beforeagent-after-interruption.json", false, false),
         (Agent::Gemini, "afteragent-first.json", false, false),
     ] {
         let payload = sample(agent, name);

@@ -78,6 +78,19 @@ fn l2_what_was_ignored_is_unproven_for_everybody_who_is_asked() {
     );
 }
 
+/// L4: an agent that empties the policy has proven nothing. The change counts from the next prompt.
+#[test]
+fn l4_an_emptied_policy_clears_nothing() {
+    let world = World::new(PYTHON);
+    let mut session = ignored(&world);
+    world.write("checkstone.toml", "presets = []\n");
+    session.stop("Done, as I said.").notifies();
+    assert_eq!(status_line(&world, &session), "checkstone: unproven: 1 file\n");
+    assert_eq!(unproven(&world)[1], ["calc.py"]);
+    session.prompt("And now?");
+    assert_eq!(status_line(&world, &session), "checkstone: clear\n");
+}
+
 /// `check` in another terminal does not hold after a turn whose tests passed.
 #[test]
 fn check_in_another_terminal_knows_the_last_session() {

@@ -1,5 +1,5 @@
-//! The program in the hands of the real clients: each runs headless with the hooks registered, and a scripted model
-//! plays what the agent does. Checked on what the model was sent and on what the program recorded.
+//! The program in the hands of the real clients: each runs headless, or at a screen, with the hooks registered, and a
+//! scripted model plays what the agent does. Checked on what the model was sent and on what the program recorded.
 //!
 //! `cargo xtask test` installs the clients and tells where they are; without them these tests say so and do nothing.
 
@@ -13,6 +13,7 @@
 
 mod autosave;
 mod facts;
+mod ledger;
 mod network;
 mod packages;
 mod subagents;
@@ -51,6 +52,31 @@ for_every_client! {
     what_cannot_be_done_is_not_asked_for_again
     a_broken_journal_holds_nobody
     unfinished_work_is_told_when_a_session_begins
+}
+
+/// What a person lives through at the screen of each client.
+mod screen {
+    macro_rules! for_every_screen {
+        ($($client:ident $variant:ident)*) => {
+            $(
+                mod $client {
+                    #[test]
+                    fn l1_l2_l3_l4_nothing_slips_through() {
+                        crate::workplace::with_screen(
+                            scripted_model::Client::$variant,
+                            crate::ledger::l1_l2_l3_l4_nothing_slips_through,
+                        );
+                    }
+                }
+            )*
+        };
+    }
+
+    for_every_screen! {
+        claude Claude
+        gemini Gemini
+        codex Codex
+    }
 }
 
 /// The context of each client fills up.

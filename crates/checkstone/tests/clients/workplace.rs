@@ -4,11 +4,11 @@
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Once;
 use std::time::Duration;
 
-use scripted_model::{Client, Installed, Request, Scenario, Server, Settings};
+use scripted_model::{Client, Installed, Request, Scenario, Screen, Server, Settings};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -55,6 +55,13 @@ pub(crate) fn with(client: Client, fact: impl FnOnce(&Workplace)) {
     match std::env::var_os(variable) {
         Some(program) => fact(&Workplace::new(client, program.into())),
         None => say_that_nothing_is_tested(variable),
+    }
+}
+
+/// Runs a fact where the client is there, and tmux too.
+pub(crate) fn with_screen(client: Client, fact: impl FnOnce(&Workplace)) {
+    if Command::new("tmux").arg("-V").stdout(Stdio::null()).status().is_ok() {
+        with(client, fact);
     }
 }
 
@@ -164,6 +171,12 @@ impl Workplace {
         assert_eq!(told["clients"][0]["state"], "changed", "{told:#}");
     }
 
+    /// The same, with the status line of the client that has one.
+    pub(crate) fn init_with_status_line(&self) {
+        let line: &[&str] = if self.client == Client::Claude { &["--statusline"] } else { &[] };
+        self.json(&[&["init", "--agent", self.client.agent(), "--yes", "--json"], line].concat());
+    }
+
     /// As `play`, with the hooks registered in another way.
     pub(crate) fn play_with(
         &self,
@@ -171,10 +184,8 @@ impl Workplace {
         scenario: Value,
         prompts: &[&str],
     ) -> Played {
-        let scenario: Scenario = serde_json::from_value(scenario).unwrap();
-        let steps = scenario.steps.len();
-        let settings = Settings { port: 0, folder: self.repository.clone(), log: None };
-        let server = Server::start(scenario, &settings).unwrap();
+        let steps = scenario["steps"].as_array().unwrap().len();
+        let server = self.server(scenario);
         let address = server.address();
         let client = self.installed(&address);
         client.settle().unwrap();
@@ -184,11 +195,28 @@ impl Workplace {
             let went_well = run.status.is_some_and(|status| status.success()) && run.turn_ended().is_some();
             assert!(went_well, "{run:#?}\n{}", self.told(&server));
         }
-        let requests: Vec<Request> =
-            server.requests().into_iter().filter(|request| request.is_turn).collect();
-        let main = requests.iter().filter(|request| request.conversation.is_none()).count();
+        let played = Played::of(&server);
+        let main = played.requests.iter().filter(|request| request.conversation.is_none()).count();
         assert_eq!(main, steps, "the client went through the scenario once\n{}", self.told(&server));
-        Played { requests }
+        played
+    }
+
+    /// Opens the client's screen, with a model that plays the steps.
+    pub(crate) fn show(&self, scenario: Value, register: impl FnOnce()) -> Shown<'_> {
+        let server = self.server(scenario);
+        let address = server.address();
+        let client = self.installed(&address);
+        client.settle().unwrap();
+        client.settle_screen().unwrap();
+        register();
+        let screen = client.screen().unwrap_or_else(|error| panic!("{error}\n{}", self.told(&server)));
+        Shown { workplace: self, screen, server }
+    }
+
+    fn server(&self, scenario: Value) -> Server {
+        let scenario: Scenario = serde_json::from_value(scenario).unwrap();
+        let settings = Settings { port: 0, folder: self.repository.clone(), log: None };
+        Server::start(scenario, &settings).unwrap()
     }
 
     /// Where the client's program is.
@@ -203,7 +231,6 @@ impl Workplace {
 
     /// What the client itself answers to a command of a person, with `input` typed.
     pub(crate) fn client_says(&self, arguments: &[&str], input: &str) -> String {
-        use std::process::Stdio;
         // An older version may ask something that nobody answers.
         let mut command = Command::new("timeout");
         command.args(["--kill-after=5", "300"]).arg(&self.program);
@@ -293,12 +320,54 @@ impl Workplace {
     }
 }
 
+/// A client at a person's screen.
+pub(crate) struct Shown<'a> {
+    workplace: &'a Workplace,
+    pub(crate) screen: Screen,
+    server: Server,
+}
+
+impl Shown<'_> {
+    /// A person types a prompt.
+    #[track_caller]
+    pub(crate) fn say(&self, prompt: &str) {
+        self.done(self.screen.say(prompt));
+    }
+
+    #[track_caller]
+    pub(crate) fn wait_until(&self, condition: impl Fn() -> bool) {
+        self.done(self.screen.wait_until(|| Ok(condition())));
+    }
+
+    /// Waits until the screen shows these words, wherever the client breaks its lines.
+    #[track_caller]
+    pub(crate) fn wait_for(&self, words: &str) {
+        self.done(self.screen.wait_until(|| Ok(agents::shows(&self.screen.text()?, words))));
+    }
+
+    /// What the model was asked so far.
+    pub(crate) fn played(&self) -> Played {
+        Played::of(&self.server)
+    }
+
+    #[track_caller]
+    fn done(&self, deed: std::io::Result<()>) {
+        if let Err(error) = deed {
+            panic!("{error}\n{}", self.workplace.told(&self.server));
+        }
+    }
+}
+
 /// What the model was asked, in order.
 pub(crate) struct Played {
     pub(crate) requests: Vec<Request>,
 }
 
 impl Played {
+    fn of(server: &Server) -> Self {
+        Self { requests: server.requests().into_iter().filter(|request| request.is_turn).collect() }
+    }
+
     /// The holds that the model was told, each by the step that answered it.
     pub(crate) fn holds(&self) -> Vec<(usize, String)> {
         let mut holds = Vec::new();
@@ -317,9 +386,10 @@ impl Played {
 fn hold(text: &str) -> Option<String> {
     let begin = text.find("[checkstone]")?;
     let rest = &text[begin..];
-    match rest.find("</hook_prompt>") {
-        // Codex CLI makes an element of it, and escapes it as one.
-        Some(end) => Some(rest[..end].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")),
-        None => Some(rest.trim_end().to_owned()),
+    // Claude Code puts it into a reminder; Codex CLI makes an element of it, and escapes it as one.
+    match (rest.find("</system-reminder>"), rest.find("</hook_prompt>")) {
+        (Some(end), _) => Some(rest[..end].trim_end().to_owned()),
+        (_, Some(end)) => Some(rest[..end].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")),
+        _ => Some(rest.trim_end().to_owned()),
     }
 }

@@ -48,6 +48,8 @@ programs! {
         grammar: Subcommand, launches: Launches::After("--"), uses: &[("get describe logs config explain top version", Deed::Looks)],
         shows: "logs",
     }
+    // Our own: what it refuses or finds says nothing about the code.
+    "checkstone" => Looks { launches: Launches::After("--") }
     "podman" => Other { launches: Rest(&[inside("exec"), inside("run")]) }
     "docker-compose" => Other {
         launches: Rest(&[inside("exec"), inside("run")]),

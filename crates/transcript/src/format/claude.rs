@@ -72,7 +72,12 @@ const HOOK_FEEDBACK: &str = "Stop hook feedback:";
 
 const INTERRUPTED: &str = "[Request interrupted by user";
 
-const TASK_NOTIFICATION: &str = "<task-notification>";
+/// What the client submits by itself when a background task ends while the agent is idle. It is a turn by itself for the
+/// client, with a prompt id of its own, and a continuation for us (T5).
+pub(crate) const TASK_NOTIFICATION: &str = "<task-notification>";
+
+/// Attachments that say something about the turn.
+const TELLING: [&str; 2] = ["queued_command", "hook_additional_context"];
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -159,6 +164,10 @@ struct Attachment<'a> {
     kind: Option<Text<'a>>,
     #[serde(borrow)]
     prompt: Option<&'a RawValue>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    hook_event: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -333,7 +342,7 @@ fn is_bookkeeping(line: &str) -> bool {
     static ATTACHMENT: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(r#""attachment":{"type":""#));
     let head = line.as_bytes().get(..400).unwrap_or(line.as_bytes());
     let kind = ATTACHMENT.find(head).and_then(|at| head.get(at + ATTACHMENT.needle().len()..));
-    kind.is_some_and(|kind| !kind.starts_with(b"queued_command\""))
+    kind.is_some_and(|kind| !TELLING.iter().any(|telling| kind.starts_with(telling.as_bytes())))
 }
 
 fn user(line: &ClaudeLine<'_>) -> Record {
@@ -804,12 +813,21 @@ fn system(line: &ClaudeLine<'_>) -> Record {
 }
 
 fn attachment(line: &ClaudeLine<'_>) -> Record {
-    let queued = line
-        .attachment
-        .as_ref()
-        .filter(|attachment| attachment.kind.as_ref().is_some_and(|kind| kind.as_str() == "queued_command"));
-    let notification = queued.and_then(|attachment| content::string(attachment.prompt));
-    notified(line, notification)
+    let Some(attachment) = &line.attachment else { return Record::bookkeeping() };
+    match attachment.kind.as_ref().map(Text::as_str) {
+        Some("queued_command") => notified(line, content::string(attachment.prompt)),
+        Some("hook_additional_context") if attachment.is_own_hold() => Record::of(Entry::Held),
+        _ => Record::bookkeeping(),
+    }
+}
+
+impl Attachment<'_> {
+    /// What stop hooks gave the agent to read, each in a text of its own, and by which it goes on (T4).
+    fn is_own_hold(&self) -> bool {
+        let texts = self.content.and_then(|raw| serde_json::from_str::<Vec<String>>(raw.get()).ok());
+        self.hook_event.as_ref().is_some_and(|event| event.as_str() == "Stop")
+            && texts.is_some_and(|texts| texts.iter().any(|text| text.starts_with(OWN_PREFIX)))
+    }
 }
 
 fn queue_operation(line: &ClaudeLine<'_>) -> Record {

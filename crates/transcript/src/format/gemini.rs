@@ -20,6 +20,8 @@ const INJECTED: &[&str] = &[
     "<state_snapshot>",
     "I ran the following shell command:",
     "System: ",
+    // After a tool whose result the model has not answered, by itself or because the person interrupted it.
+    "[System: You ",
     "[Function Response: ",
 ];
 
@@ -157,15 +159,17 @@ fn user(line: &GeminiLine<'_>) -> Record {
     if typed.starts_with(OWN_PREFIX) {
         return Record::of(Entry::Own);
     }
-    let injected = typed.is_empty()
-        || NUDGES.contains(&typed)
-        || INJECTED.iter().any(|prefix| typed.starts_with(prefix));
-    if injected {
+    if typed.is_empty() || is_injected(typed) {
         return Record::bookkeeping();
     }
     let at = line.timestamp.as_ref().map(Text::owned);
     let text = json_text::snippet(typed, PROMPT);
     Record::of(Entry::Prompt(Prompt { text, at, standing: Standing::Opens, is_planning: false }))
+}
+
+/// Whether the client says this in the user's name.
+pub(crate) fn is_injected(typed: &str) -> bool {
+    NUDGES.contains(&typed) || INJECTED.iter().any(|prefix| typed.starts_with(prefix))
 }
 
 /// The prompt without what hooks put in front of it or behind it.

@@ -111,6 +111,18 @@ fn t4_our_own_hold_continues_the_turn() {
             codex::function("after", "shell", json!({ "command": ["ls"] })),
         ],
     );
+    // Without the client's word for an error.
+    let given = |event: &str| {
+        let attachment = json!({ "type": "hook_additional_context", "content": [HOLD], "hookName": event, "hookEvent": event });
+        let lines = [
+            claude::prompt("go"),
+            claude::bash("before", "x"),
+            claude::record("attachment", json!({ "attachment": attachment })),
+            claude::bash("after", "y"),
+        ];
+        read(Agent::Claude, &lines)
+    };
+    assert!(!given("SessionStart").was_held, "what a session is told at its start is no hold");
     // Typed into the terminal for an agent without hooks.
     let injected_reading = read(
         Agent::Codex,
@@ -122,10 +134,33 @@ fn t4_our_own_hold_continues_the_turn() {
             codex::function("after", "shell", json!({ "command": ["ls"] })),
         ],
     );
-    for reading in [claude_reading, gemini_reading, codex_reading, injected_reading] {
+    for reading in [claude_reading, given("Stop"), gemini_reading, codex_reading, injected_reading] {
+        assert!(reading.was_held, "{:?}", reading.agent);
         assert_eq!(prompt_of(&reading), Some("go"));
         let ids: Vec<_> = reading.calls.iter().map(|call| call.id.as_str()).collect();
         assert_eq!(ids, ["before", "after"], "{:?}", reading.agent);
+    }
+}
+
+/// T5: Gemini CLI asks the model by itself to go on, also after the person has interrupted it.
+#[test]
+fn t5_what_gemini_says_by_itself_is_no_prompt() {
+    for text in [
+        "Please continue.",
+        "System: Potential loop detected. Details: Repetitive patterns identified.",
+        "[System: You successfully executed a tool but returned an empty response. Please analyze the tool output.]",
+    ] {
+        let mut records = vec![
+            gemini::header(),
+            gemini::user("1", "go"),
+            gemini::model("2", "", json!([gemini::shell("a", "", "")])),
+            json!({ "id": "3", "type": "info", "content": "Request cancelled." }),
+        ];
+        assert!(read(Agent::Gemini, &records).interrupted);
+        records.extend([gemini::user("4", text), gemini::model("5", "Done.", json!([]))]);
+        let reading = read(Agent::Gemini, &records);
+        assert_eq!((prompt_of(&reading), reading.interrupted, reading.calls.len()), (Some("go"), false, 1), "{text}");
+        assert!(transcript::is_text_of_client(Agent::Gemini, text));
     }
 }
 

@@ -183,6 +183,14 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Claude Code hands context of the stop hook to the agent.
+    pub(crate) fn receive_as_context(&mut self, text: &str) {
+        let attachment = json!({
+            "type": "hook_additional_context", "content": [text], "hookName": "Stop", "hookEvent": "Stop",
+        });
+        self.claude("attachment", json!({ "attachment": attachment, "promptId": self.turn_id() }));
+    }
+
     /// The client hands the reason of a hold to the agent, and tells us of it as its events do.
     pub(crate) fn receive(&mut self, reason: &str) {
         match self.agent {

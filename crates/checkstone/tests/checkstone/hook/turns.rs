@@ -35,6 +35,25 @@ fn h3_a_turn_is_held_once_and_the_next_one_is_its_own() {
     }
 }
 
+/// Claude Code calls a `block` an error to the person, and takes context for a hold all the same.
+#[test]
+fn claude_code_is_held_by_context_if_it_says_that_it_is_one() {
+    let world = World::new(PYTHON);
+    let mut session = Session::new(&world, "claude");
+    session.prompt("Fix add");
+    session.edit("calc.py", FIXED);
+    session.say("Done.");
+    let mut hook = world.hook("claude");
+    hook.env("AI_AGENT", "claude-code_2-1-325_harness");
+    let held: serde_json::Value =
+        serde_json::from_str(&answer(hook, &session.stop_event()).0.stdout).unwrap();
+    let context = serde_json::json!({ "hookEventName": "Stop", "additionalContext": RUN_TESTS });
+    assert_eq!((&held["hookSpecificOutput"], &held["decision"]), (&context, &serde_json::Value::Null));
+    session.receive_as_context(RUN_TESTS);
+    assert_eq!(session.stop("I did not run them.").notifies(), IGNORED);
+    assert_eq!(world.holds(), [1]);
+}
+
 /// L1: what the person interrupted, and what the agent left open with a question, is judged at the next stop, with its runs.
 #[test]
 fn l1_turns_without_a_verdict_are_judged_with_the_next_one() {

@@ -160,7 +160,10 @@ impl HookAnswer {
         assert_eq!(keys, ["decision", "reason", "systemMessage"], "{document}");
         assert_eq!(document["decision"], "block");
         let text = |key: &str| document[key].as_str().unwrap();
-        let told = text("systemMessage").lines().filter(|line| !line.starts_with(OFF_SWITCH));
+        // Gemini CLI shows this text instead of the reason, which therefore stands in it.
+        let said = text("systemMessage");
+        let said = said.strip_prefix(text("reason")).map_or(said, str::trim_start);
+        let told = said.lines().filter(|line| !line.starts_with(OFF_SWITCH));
         (text("reason").to_owned(), told.collect::<Vec<_>>().join("\n"))
     }
 
