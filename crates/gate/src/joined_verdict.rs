@@ -2,7 +2,7 @@
 
 use transcript::OWN_PREFIX;
 
-use crate::message::HoldMessage;
+use crate::hold_message::HoldMessage;
 use crate::verdict::{ALL_CLEAR, Decision, Verdict};
 
 /// The verdicts of one stop as one.

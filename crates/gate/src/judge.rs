@@ -7,8 +7,9 @@ use change_set::How;
 use transcript::Extent as ReadExtent;
 
 use crate::changed::{self, Changed, by_category, scope};
+use crate::hold_message::HoldMessage;
 use crate::inputs::{Changes, CheckOutcome, Inputs, Waived};
-use crate::message::{self, HoldMessage, Parts};
+use crate::message::{self, Parts};
 use crate::policy::{Class, NoGit, NotUnderstood, Policy, Proof, RuleLevel, Telling};
 use crate::rules::actions::{self, Demand};
 use crate::rules::errors::Failure;
@@ -175,7 +176,7 @@ fn conclude(
         let all = &verdict.observations;
         let others: Vec<Observation> =
             all.iter().filter(|observation| is_letter || !is_in_a_step(observation)).cloned().collect();
-        HoldMessage::new(&Parts {
+        message::hold_message(&Parts {
             policy,
             folder: inputs.folder.as_deref(),
             headline,

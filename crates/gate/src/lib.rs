@@ -8,6 +8,7 @@ mod closing_question;
 mod correction;
 mod edited_files;
 mod explain;
+mod hold_message;
 mod inputs;
 mod joined_verdict;
 mod judge;
@@ -27,6 +28,7 @@ mod work;
 pub use correction::Correction;
 pub use edited_files::{edited_files, script_endings};
 pub use explain::{Explanation, RuleState, explain};
+pub use hold_message::HoldMessage;
 pub use inputs::{
     Changes, CheckOutcome, CheckResult, History, INPUTS_VERSION, Inputs, PlanFile, RecordedCall, Stop,
     Waiting, Waived, is_running_check,
@@ -34,7 +36,7 @@ pub use inputs::{
 pub use joined_verdict::JoinedVerdict;
 pub use judge::judge;
 pub use ledger_extract::{LedgerExtract, ProvenFile, UnprovenFile};
-pub use message::{HEADER, HoldMessage};
+pub use message::HEADER;
 pub use silence::{ASKED_BEFORE, is_edit, reports, waivers};
 pub use unproven::needs;
 pub use verdict::{

@@ -5,16 +5,15 @@
 use text::listed;
 use transcript::OWN_PREFIX;
 
+use crate::hold_message::{HoldMessage, LONGEST, OBSERVATIONS, name_in, observations};
 use crate::inputs::{CheckOutcome, CheckResult};
 use crate::policy::Policy;
-use crate::silence::{self, ASKED_BEFORE};
+use crate::silence::ASKED_BEFORE;
 use crate::steps::Step;
 use crate::verdict::{ActionState, ActionVerdict, ChangedCategory, Observation, Rule, Verdict};
 
 /// The first line of R9's message.
 pub const HEADER: &str = "[checkstone] Context-aware checkpoint";
-
-const LONGEST: usize = 2000;
 
 /// What the message is made of.
 pub(crate) struct Parts<'a> {
@@ -34,123 +33,46 @@ pub(crate) struct Parts<'a> {
     pub(crate) unknown_waivers: &'a [String],
 }
 
-/// A hold in its parts, so that those of several repositories can be said as one.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HoldMessage {
-    headline: String,
-    /// What changed, and what the policy's own checks said.
-    before: Vec<String>,
-    /// Above the steps.
-    title: &'static str,
-    steps: Vec<String>,
-    /// What is said of committing after the steps.
-    commit: Option<String>,
-    observations: Vec<String>,
-    capture: Option<String>,
-    /// The names of the actions that the agent can say it cannot do.
-    waivable: Vec<String>,
-    unknown_waivers: Vec<String>,
-}
-
-impl HoldMessage {
-    pub(crate) fn new(parts: &Parts<'_>) -> Self {
-        let gate = &parts.policy.gate;
-        let messages = &parts.policy.messages;
-        let mut waivable: Vec<String> = Vec::new();
-        for action in parts.steps.iter().flat_map(|step| &step.actions).filter(|_| gate.waivers) {
-            let name = silence::name_in(action, parts.folder);
-            if !waivable.contains(&name) {
-                waivable.push(name);
-            }
+/// A hold of one repository.
+pub(crate) fn hold_message(parts: &Parts<'_>) -> HoldMessage {
+    let gate = &parts.policy.gate;
+    let messages = &parts.policy.messages;
+    let mut waivable: Vec<String> = Vec::new();
+    for action in parts.steps.iter().flat_map(|step| &step.actions).filter(|_| gate.waivers) {
+        let name = name_in(action, parts.folder);
+        if !waivable.contains(&name) {
+            waivable.push(name);
         }
-        let changed = (!parts.changed.is_empty()).then(|| summary(parts));
-        let step = |step: &Step| {
-            let text = match parts.folder {
-                Some(folder) => format!("In `{folder}`: {}", begun_in_a_sentence(&step.text)),
-                None => step.text.clone(),
-            };
-            let names: Vec<String> =
-                step.actions.iter().map(|action| silence::name_in(action, parts.folder)).collect();
-            match gate.turn_only || names.is_empty() {
-                true => text,
-                false => format!("{text} ({})", names.join(", ")),
-            }
+    }
+    let changed = (!parts.changed.is_empty()).then(|| summary(parts));
+    let step = |step: &Step| {
+        let text = match parts.folder {
+            Some(folder) => format!("In `{folder}`: {}", begun_in_a_sentence(&step.text)),
+            None => step.text.clone(),
         };
-        Self {
-            headline: match gate.turn_only {
-                true => HEADER.to_owned(),
-                false => format!("{OWN_PREFIX} {}", parts.headline),
-            },
-            before: changed.into_iter().chain(parts.sentence.map(str::to_owned)).collect(),
-            title: if gate.turn_only { "Required actions:\n" } else { "" },
-            steps: parts.steps.iter().map(step).collect(),
-            commit: (gate.commit && !parts.only_prose && !parts.steps.is_empty())
-                .then(|| messages.commit.clone()),
-            observations: match gate.turn_only {
-                true => parts.observations.iter().map(|observation| observation.text.clone()).collect(),
-                false => by_cause(parts.observations),
-            },
-            capture: gate.capture.then(|| messages.capture.clone()),
-            waivable,
-            unknown_waivers: parts.unknown_waivers.to_vec(),
+        let names: Vec<String> = step.actions.iter().map(|action| name_in(action, parts.folder)).collect();
+        match gate.turn_only || names.is_empty() {
+            true => text,
+            false => format!("{text} ({})", names.join(", ")),
         }
-    }
-
-    /// One message for all of them: a section for each, and one numbering of the steps.
-    pub(crate) fn joined(holds: &[&Self]) -> String {
-        let first = holds.first().copied();
-        let mut after: Vec<String> = first.and_then(|hold| hold.capture.clone()).into_iter().collect();
-        let waivable: Vec<&str> = holds.iter().flat_map(|hold| &hold.waivable).map(String::as_str).collect();
-        let unknown: Vec<&String> = holds.iter().flat_map(|hold| &hold.unknown_waivers).collect();
-        if !waivable.is_empty() {
-            let unknown = match unknown.as_slice() {
-                [] => String::new(),
-                [name] => format!("{} is not an action here. ", listed([name])),
-                names => format!("{} are not actions here. ", listed(names)),
-            };
-            after.push(format!(
-                "{unknown}If a step cannot be done here, say so in a line of its own:\n`checkstone: cannot ACTION: REASON` \
-                 (actions: {}).",
-                waivable.join(", ")
-            ));
-        }
-        let mut numbered = 0;
-        let mut sections: Vec<(Vec<String>, &[String])> = Vec::new();
-        for hold in holds {
-            let mut section = hold.before.clone();
-            section.extend(hold.numbered(&mut numbered));
-            sections.push((section, &hold.observations));
-        }
-        let headline = first.map(|hold| hold.headline.clone()).unwrap_or_default();
-        let length = |text: &String| text.chars().count() + 2;
-        let taken: usize = sections.iter().flat_map(|(section, _)| section).chain(&after).map(length).sum();
-        let mut room = LONGEST.saturating_sub(taken + length(&headline));
-        let mut all = vec![headline];
-        for (section, observed) in sections {
-            all.extend(section);
-            let observed = observations(observed, room);
-            room = room.saturating_sub(observed.as_ref().map_or(0, length));
-            all.extend(observed);
-        }
-        all.extend(after);
-        text::shortened(&all.join("\n\n"), LONGEST)
-    }
-
-    /// The steps with their numbers, after those of other holds.
-    fn numbered(&self, before: &mut usize) -> Option<String> {
-        let first = *before + 1;
-        let mut steps = self.steps.clone();
-        if let Some(commit) = &self.commit {
-            let those = match steps.len() {
-                1 => format!("step {first} is"),
-                count => format!("steps {first}-{} are", *before + count),
-            };
-            steps.push(commit.replace("{steps}", &those));
-        }
-        let lines = steps.iter().enumerate().map(|(place, step)| format!("{}. {step}", first + place));
-        let lines: Vec<String> = lines.collect();
-        *before += lines.len();
-        (!lines.is_empty()).then(|| format!("{}{}", self.title, lines.join("\n")))
+    };
+    HoldMessage {
+        headline: match gate.turn_only {
+            true => HEADER.to_owned(),
+            false => format!("{OWN_PREFIX} {}", parts.headline),
+        },
+        before: changed.into_iter().chain(parts.sentence.map(str::to_owned)).collect(),
+        title: if gate.turn_only { "Required actions:\n" } else { "" },
+        steps: parts.steps.iter().map(step).collect(),
+        commit: (gate.commit && !parts.only_prose && !parts.steps.is_empty())
+            .then(|| messages.commit.clone()),
+        observations: match gate.turn_only {
+            true => parts.observations.iter().map(|observation| observation.text.clone()).collect(),
+            false => by_cause(parts.observations),
+        },
+        capture: gate.capture.then(|| messages.capture.clone()),
+        waivable,
+        unknown_waivers: parts.unknown_waivers.to_vec(),
     }
 }
 
@@ -280,30 +202,6 @@ pub(crate) fn waived(actions: &[ActionVerdict]) -> Option<String> {
     (!waived.is_empty()).then(|| format!("Not done: {}", waived.join(", ")))
 }
 
-const OBSERVATIONS: &str = "Observations:";
-
-/// As many as fit; the rest are counted.
-fn observations(lines: &[String], room: usize) -> Option<String> {
-    const COUNTED: usize = 24;
-    if lines.is_empty() {
-        return None;
-    }
-    let mut text = OBSERVATIONS.to_owned();
-    let mut left = room.saturating_sub(text.chars().count() + 2);
-    for (number, line) in lines.iter().enumerate() {
-        let line = format!("\n- {line}");
-        let length = line.chars().count();
-        let is_last = number + 1 == lines.len();
-        if length + if is_last { 0 } else { COUNTED } > left {
-            text.push_str(&format!("\n- … and {} more", lines.len() - number));
-            break;
-        }
-        left -= length;
-        text.push_str(&line);
-    }
-    Some(text)
-}
-
 fn summary(parts: &Parts<'_>) -> String {
     const MOST: usize = 12;
     let (changed, is_letter) = (parts.changed, parts.policy.gate.turn_only);
@@ -336,19 +234,6 @@ fn log_window(elapsed_ms: Option<u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The last may take all the room that is left; before it there must be room to count the others.
-    #[test]
-    fn observations_that_do_not_fit_are_counted() {
-        let lines = |lines: [&str; 2], room: usize| observations(&lines.map(str::to_owned), room).unwrap();
-        let (one, two) = ("one", "two, which is longer than the line that counts");
-        assert_eq!(lines([one, one], 45), "Observations:\n- one\n- one");
-        assert_eq!(lines([one, one], 44), "Observations:\n- … and 2 more");
-        assert_eq!(lines([one, two], 70), format!("Observations:\n- one\n- {two}"));
-        assert_eq!(lines([one, two], 69), "Observations:\n- one\n- … and 1 more");
-        assert_eq!(lines([one, two], 0), "Observations:\n- … and 2 more");
-        assert_eq!(observations(&[], 100), None);
-    }
 
     /// H8: 61 s → 2m, 121 s → 3m.
     #[test]

@@ -8,6 +8,7 @@ use transcript::{Call, Kind, Outcome};
 
 use crate::changed::scope;
 use crate::closing_question;
+use crate::hold_message::IN;
 use crate::inputs::{Inputs, RecordedCall, Waiting, Waived};
 use crate::policy::{Policy, RuleLevel};
 use crate::rules::Expectation;
@@ -41,14 +42,6 @@ pub(crate) fn unknown_waivers(policy: &Policy, inputs: &Inputs) -> Vec<String> {
     let is_name = |name: &&str| !name.starts_with('<') && *name != "ACTION" && !name.contains(IN);
     let names = said_waivers(inputs).map(|(action, _)| action).filter(is_name);
     names.filter(|name| policy.action(name).is_none()).map(|name| text::shortened(name, 40)).collect()
-}
-
-/// What stands between an action and the folder of its repository: `python-tests in ../lib`.
-const IN: &str = " in ";
-
-/// An action as the agent is told of it, and names it if it cannot be done.
-pub(crate) fn name_in(action: &str, folder: Option<&str>) -> String {
-    folder.map_or_else(|| action.to_owned(), |folder| format!("{action}{IN}{folder}"))
 }
 
 /// Action and reason of each line of this turn that waives something in this repository.

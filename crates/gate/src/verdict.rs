@@ -4,7 +4,7 @@ use change_set::Scope;
 use serde::{Deserialize, Serialize};
 use transcript::Coverage;
 
-use crate::message::HoldMessage;
+use crate::hold_message::HoldMessage;
 
 /// The verdict and everything that led to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

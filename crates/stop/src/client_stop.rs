@@ -11,12 +11,11 @@ use transcript::OWN_PREFIX;
 use crate::client_event::ClientEvent;
 use crate::judged_stop::JudgedStop;
 use crate::known_turn;
-use crate::notices::Reduction;
+use crate::notices::{self, Reduction};
 use crate::policy_files::{FoundTexts, PolicyTexts};
 use crate::prompt_policy::PolicyChange;
 use crate::stop_case::{AskedBy, JudgedRepository, StopCase, baseline};
 use crate::stop_look::{StopLook, way_to};
-use crate::trust;
 use crate::workplace::Workplace;
 
 const NO_POLICY: &str = "there is no policy here";
@@ -119,7 +118,7 @@ pub fn judge(mut event: ClientEvent, mut workplace: Workplace, purpose: Purpose)
         }
         (None, Some(problems)) if others.is_empty() => return broken_policy(event, journal, &problems),
         (None, Some(problems)) => {
-            note_broken(&mut journal, &event, workplace.root.as_deref(), "", &problems);
+            notices::note_broken(&mut journal, &event, workplace.root.as_deref(), "", &problems);
             NO_POLICY
         }
         (None, None) => idle.unwrap_or(NO_POLICY),
@@ -185,24 +184,6 @@ fn policy_change(
             None
         }
     }
-}
-
-/// A broken policy beside others that are not.
-pub(crate) fn note_broken(
-    journal: &mut Journal,
-    event: &ClientEvent,
-    root: Option<&Path>,
-    place: &str,
-    problems: &str,
-) {
-    Reduction {
-        author: Author::Unknown,
-        repository: root,
-        key: &format!("broken:{}:{}", root.unwrap_or(Path::new("")).display(), trust::hash(problems)),
-        is_told: false,
-        text: &format!("The policy{place} is broken, so nothing is checked there:\n{problems}"),
-    }
-    .note(journal, event);
 }
 
 /// A broken policy blocks nobody; the person is told, once for each mistake.

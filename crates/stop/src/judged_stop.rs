@@ -43,7 +43,7 @@ enum RecordedStop {
 }
 
 /// What is recorded of one of the repositories.
-struct Record {
+struct RepositoryRecord {
     bytes: Vec<u8>,
     waived: Vec<Waived>,
 }
@@ -86,7 +86,7 @@ impl JudgedStop {
             let sentence = |waived: &Waived| format!("{}{place} ({})", waived.action, waived.reason);
             not_done.extend(waived.iter().filter(is_new).map(sentence));
             let bytes = record::write(&case.texts, &case.policy, inputs, calls, verdict);
-            records.push(Record { bytes, waived });
+            records.push(RepositoryRecord { bytes, waived });
         }
         let joined = self.joined();
         let recorded = self.write(&records, joined.decision, delivery);
@@ -150,7 +150,7 @@ impl JudgedStop {
     /// Writes all of it, or nothing.
     fn write(
         &mut self,
-        records: &[Record],
+        records: &[RepositoryRecord],
         decision: Decision,
         delivery: Delivery,
     ) -> Result<RecordedStop, JournalError> {
@@ -197,7 +197,7 @@ impl RecordedTurn {
         event: &ClientEvent,
         case: &StopCase,
         judged: &JudgedTurn,
-        record: &Record,
+        record: &RepositoryRecord,
     ) -> Result<(), JournalError> {
         let Self { session, turn, held, delivery } = self;
         let JudgedTurn { inputs, verdict, contents, .. } = judged;

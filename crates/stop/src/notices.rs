@@ -7,6 +7,7 @@ use journal::{Author, Journal, NewNotice};
 use transcript::OWN_PREFIX;
 
 use crate::client_event::ClientEvent;
+use crate::trust;
 
 /// Something that the person should know, seen at an event.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +49,24 @@ impl Reduction<'_> {
             Err(error) => event.log(word, &format!("{} (not recorded: {error})", self.text)),
         }
     }
+}
+
+/// Notes a broken policy beside others that are not; `place` says where.
+pub(crate) fn note_broken(
+    journal: &mut Journal,
+    event: &ClientEvent,
+    root: Option<&Path>,
+    place: &str,
+    problems: &str,
+) {
+    Reduction {
+        author: Author::Unknown,
+        repository: root,
+        key: &format!("broken:{}:{}", root.unwrap_or(Path::new("")).display(), trust::hash(problems)),
+        is_told: false,
+        text: &format!("The policy{place} is broken, so nothing is checked there:\n{problems}"),
+    }
+    .note(journal, event);
 }
 
 /// What the person of this session has not heard of yet. Where the journal cannot be used, the log has it.

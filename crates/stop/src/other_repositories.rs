@@ -13,6 +13,7 @@ use programs::shell::{Directory, Intents, SimpleCommand, Word, one_spelling};
 use transcript::{Kind, Outcome};
 
 use crate::client_event::ClientEvent;
+use crate::written_files::commands;
 
 /// Of a turn that wrote in more folders, the others are not looked at.
 const MOST_FOLDERS: usize = 500;
@@ -105,10 +106,6 @@ fn named_elsewhere(command: &SimpleCommand) -> impl Iterator<Item = &str> {
     let is_elsewhere = |word: &&str| word.starts_with('/') || word.starts_with("..");
     let verifies = command.deed() >= Deed::Lints;
     command.known_arguments().filter(move |word| verifies && is_elsewhere(word))
-}
-
-fn commands(recorded: &RecordedCall) -> &[SimpleCommand] {
-    recorded.intents.as_ref().map(Intents::commands).unwrap_or_default()
 }
 
 /// Whether a command can write what it does not name. What only verifies counts as writing nothing: others may work there too.

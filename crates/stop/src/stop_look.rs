@@ -10,10 +10,9 @@ use journal::{Author, Journal};
 use transcript::Reading;
 
 use crate::client_event::ClientEvent;
-use crate::client_stop::note_broken;
 use crate::known_turn::{KnownTurn, SessionPart};
 use crate::last_words;
-use crate::notices::Reduction;
+use crate::notices::{self, Reduction};
 use crate::other_repositories::{self, OtherRepositories, OtherRepository};
 use crate::prompt_policy::UnseenPolicy;
 use crate::seen_contents;
@@ -233,7 +232,7 @@ impl StopLook<'_> {
             Ok(policy) => policy,
             Err(problems) => {
                 let place = format!(" of `{folder}`");
-                note_broken(self.journal, self.event, Some(&root), &place, &problems.to_string());
+                notices::note_broken(self.journal, self.event, Some(&root), &place, &problems.to_string());
                 return None;
             }
         };

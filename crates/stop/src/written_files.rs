@@ -32,7 +32,8 @@ pub(crate) fn named(inputs: &Inputs) -> Vec<PathBuf> {
     paths
 }
 
-fn commands(recorded: &RecordedCall) -> &[SimpleCommand] {
+/// What a call would run, if it is one of the shell.
+pub(crate) fn commands(recorded: &RecordedCall) -> &[SimpleCommand] {
     recorded.intents.as_ref().map(Intents::commands).unwrap_or_default()
 }
 

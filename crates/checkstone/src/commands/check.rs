@@ -128,7 +128,7 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
         return Err(git_problem(problem));
     }
     let others = others.iter().map(OtherVerdict::of).collect();
-    let output = CheckOutput { verdict: &judged.verdict, others };
+    let output = CheckVerdicts { verdict: &judged.verdict, others };
     printer.answer(arguments.json, &output, || output.text(printer.width()))?;
     Ok(ExitCode::from(u8::from(output.holds())))
 }
@@ -136,7 +136,7 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
 /// What `checkstone check --json` prints.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Check"))]
-pub(crate) struct CheckOutput<'a> {
+pub(crate) struct CheckVerdicts<'a> {
     #[serde(flatten)]
     verdict: &'a Verdict,
     /// The verdicts on other repositories that the turn worked in; left out if there are none.
@@ -161,7 +161,7 @@ impl<'a> OtherVerdict<'a> {
     }
 }
 
-impl CheckOutput<'_> {
+impl CheckVerdicts<'_> {
     fn holds(&self) -> bool {
         let others = self.others.iter().map(|other| other.verdict);
         others.chain([self.verdict]).any(|verdict| verdict.decision == Decision::Hold)
@@ -251,7 +251,7 @@ fn without_policy(
         hold: None,
         left_red: Vec::new(),
     };
-    let output = CheckOutput { verdict: &verdict, others: Vec::new() };
+    let output = CheckVerdicts { verdict: &verdict, others: Vec::new() };
     printer.answer(arguments.json, &output, || no_policy(root))
 }
 
