@@ -105,7 +105,8 @@ pub(crate) fn notice(policy: &Policy, sentence: Option<&str>, observed: &[Observ
         (sentence, lines) => {
             let sentence = sentence.unwrap_or("Seen at this stop:");
             let separator = if policy.gate.turn_only { "\n\n" } else { "\n" };
-            let room = LONGEST.saturating_sub(sentence.chars().count() + HEADER.chars().count() + 4);
+            // The title, which is left out, makes room for what stands between them.
+            let room = LONGEST.saturating_sub(sentence.chars().count() + HEADER.chars().count());
             let observed = observations(lines, room).unwrap_or_default();
             let observed = observed.strip_prefix(OBSERVATIONS).unwrap_or_default();
             format!("{sentence}{}{}", if observed.is_empty() { "" } else { separator }, observed.trim_start())

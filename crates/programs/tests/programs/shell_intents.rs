@@ -650,6 +650,11 @@ fn loops_branches_and_cases() {
             &["decides: pytest filtered", "decides: tee log >log", "decides: exit ‹${PIPESTATUS[0]}›"],
         ),
         ("pytest || exit $?", &["decides: pytest", "conditional: exit ‹$?›"]),
+        ("pytest && ls; exit $?", &["decides: pytest", "decides: ls", "decides: exit ‹$?›"]),
+        ("pytest || ls; exit $?", &["orelse: pytest", "conditional: ls", "decides: exit ‹$?›"]),
+        ("pytest; ls; exit $?", &["followed: pytest", "decides: ls", "decides: exit ‹$?›"]),
+        ("pytest; x=1 && exit $?", &["followed: pytest", "decides: exit ‹$?›"]),
+        ("pytest && exit $?", &["decides: pytest", "decides: exit ‹$?›"]),
         (
             "set +o pipefail; pytest | tail",
             &["followed: set +o pipefail", "piped: pytest filtered", "decides: tail"],
