@@ -45,6 +45,7 @@ impl SimpleCommand {
         let find = || {
             self.row().map_or(Deed::Other, |row| match self.deed_by(row) {
                 Deed::Runs | Deed::Other if self.runs_test_file(row) => Deed::Tests,
+                Deed::Other if !self.arguments.is_empty() && self.is_inline_code() => Deed::Runs,
                 deed => deed,
             })
         };
@@ -99,6 +100,8 @@ impl SimpleCommand {
         let Some(idle) = self.idle_argument() else { return Some(deed) };
         let compiles = self.row().is_some_and(|row| row.is(Fact::CompilesTests));
         let builds = match deed {
+            // `mvn verify -DskipTests`
+            Deed::Tests if idle.to_ascii_lowercase().contains("skip") => true,
             Deed::Tests => {
                 compiles && (idle == "--no-run" || idle == "-c" || table::has("^$ NONE XXX", idle))
             }
@@ -167,7 +170,9 @@ impl SimpleCommand {
     pub fn idle_argument(&self) -> Option<&str> {
         let (idle, letters) = self.row().map_or(("", ""), |row| (row.idle, row.idle_letters));
         let mut previous = "";
-        self.known_arguments().find(|argument| {
+        // What stands behind the dashes is for the program that is started: `cargo run -- --list`.
+        let own = self.known_arguments().take_while(|word| *word != "--" || self.deed() != Deed::Runs);
+        own.into_iter().find(|argument| {
             let with_value = |(option, value): (&str, &str)| match value {
                 "" => argument.strip_prefix(option).is_some_and(|rest| rest.starts_with('=')),
                 _ => previous == option && *argument == value,

@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::screen::COLUMNS;
+use scripted_model::Screen;
+
 use super::{rows, write};
 use crate::process;
 
@@ -12,7 +13,7 @@ pub(super) fn make(program: &Path) -> Result<(), String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let mut command = Command::new(program);
     command.arg("demo").arg("--folder").arg(folder.path().join("demo"));
-    command.env("CLICOLOR_FORCE", "1").env("COLUMNS", COLUMNS.to_string());
+    command.env("CLICOLOR_FORCE", "1").env("COLUMNS", Screen::COLUMNS.to_string());
     let told = process::output(&mut command)?;
     let scene =
         told.lines().skip_while(|line| !line.contains("1. ")).take_while(|line| !line.contains("2. The"));

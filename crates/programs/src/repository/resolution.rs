@@ -3,7 +3,9 @@
 
 use std::iter::once;
 
-use super::{Covered, Language, Package, Repository, Run, Task, folders_above, is_script, is_within};
+use super::{
+    Covered, Language, Package, Repository, Run, Task, folder_of, folders_above, is_script, is_within,
+};
 use crate::Deed;
 use crate::meaning::TaskCall;
 use crate::shell::{Attribution, Directory, Intents, Mask, SimpleCommand, Word, is_installed, one_spelling};
@@ -13,6 +15,8 @@ use crate::table::{self, Fact, Program, TaskRunner, matches_glob, usual_deed};
 const DEEPEST: usize = 8;
 /// Of one command.
 const MOST_RUNS: usize = 64;
+/// Targets by which `make` makes no program.
+const NOT_MADE: &str = "*clean* help install* uninstall* dist* doc* tags";
 /// Options that choose all packages.
 const ALL: &str = "-r --recursive --workspaces -ws --workspace --all";
 /// Options that choose the package at the root.
@@ -147,7 +151,22 @@ impl<'a> Resolution<'a> {
             hooks.for_each(|hook| self.follow(hook, Attribution::Masked(Mask::Conditional), &[]));
         }
         let covers = self.covered(command, &place);
+        let deed = match (&place, command.row().and_then(|row| command.task_call(row))) {
+            (Place::At(folder), Some(call)) if deed == Deed::Other && command.program == "make" => {
+                let made = call.names.iter().map(|name| self.usual_deed_in(TaskRunner::Make, name, folder));
+                made.max().unwrap_or(deed)
+            }
+            _ if deed == Deed::Other && self.is_own_program(&command.program) => Deed::Runs,
+            _ => deed,
+        };
         self.add(deed, &command.program, covers, command.targets(), attribution);
+    }
+
+    /// Whether a program is called as a package of the repository is: `python -m app`, `app --serve`.
+    fn is_own_program(&self, program: &str) -> bool {
+        let spelled = |name: &str| name.to_lowercase().replace('_', "-");
+        let mut names = self.repository.packages.iter().flat_map(|package| &package.names);
+        names.any(|name| spelled(name) == spelled(program))
     }
 
     fn add(
@@ -208,7 +227,15 @@ impl<'a> Resolution<'a> {
             found.extend(packages.filter_map(|package| self.task_in(row, name, &package.folder)));
             found.len() == before
         });
+        // `npm run` lists what there is.
+        let has_default = |runner: &TaskRunner| {
+            matches!(
+                runner,
+                TaskRunner::Make | TaskRunner::Just | TaskRunner::Rake | TaskRunner::Nox | TaskRunner::Tox
+            )
+        };
         if call.names.is_empty()
+            && row.tasks.iter().any(has_default)
             && let [folder] = folders.as_slice()
         {
             found.extend(self.tasks_of(row.tasks).find(|task| task.folder == *folder));
@@ -271,21 +298,24 @@ impl<'a> Resolution<'a> {
             self.executed.push(task.file.clone());
         }
         let first = self.runs.len();
+        let mut knows_needs = true;
         for need in &task.needs {
             let fits = |other: &&Task| {
                 other.runner == task.runner && other.folder == task.folder && other.name == *need
             };
-            if let Some(needed) = self.repository.tasks.iter().find(fits) {
-                self.follow(needed, attribution, &[]);
+            match self.repository.tasks.iter().find(fits) {
+                Some(needed) => self.follow(needed, attribution, &[]),
+                None => knows_needs = false,
             }
         }
         let own = self.runs.len();
-        let is_understood = self.body(task.understood.of(&task.body), &task.folder, attribution);
+        let is_understood =
+            self.body(task.understood.of(&task.body), &task.folder, attribution) && knows_needs;
         self.depth -= 1;
         let usual = match arguments.first() {
             // `cargo xtask lint` is a program that runs tasks.
             Some(name) if task.runner == TaskRunner::Cargo => usual_deed(name),
-            _ => usual_deed(&task.name),
+            _ => self.usual_deed_in(task.runner, &task.name, &task.folder),
         };
         let says_more = |run: &Run| (run.deed >= Deed::Lints || usual <= run.deed) && surely_ran(run);
         let runs = self.runs.get(first..).unwrap_or_default();
@@ -301,6 +331,22 @@ impl<'a> Resolution<'a> {
         }
         if let Some(last) = self.runs.get_mut(own..).and_then(<[Run]>::last_mut) {
             last.targets.extend(arguments.iter().cloned());
+        }
+    }
+
+    /// What a task of this name does: of a Makefile beside C it makes a program, whatever that is called.
+    fn usual_deed_in(&self, runner: TaskRunner, name: &str, folder: &str) -> Deed {
+        let builds = || {
+            let package = folders_above(folder)
+                .chain(once(folder))
+                .find_map(|folder| self.repository.package_at(folder));
+            runner == TaskRunner::Make
+                && package.is_some_and(|package| package.languages.contains(&Language::C))
+                && !NOT_MADE.split(' ').any(|other| matches_glob(other, name))
+        };
+        match usual_deed(name) {
+            Deed::Other if builds() => Deed::Builds,
+            deed => deed,
         }
     }
 
@@ -367,12 +413,16 @@ impl<'a> Resolution<'a> {
             names.extend(words.next().map(str::to_owned));
         }
         let packages = &self.repository.packages;
+        let names: Vec<&str> = names.iter().flat_map(|names| names.split(',')).map(str::trim).collect();
+        // What is not understood narrows nothing: a range of commits, a module of a build that is one package.
+        let is_one_build = Language::of_program(&command.program).is_some_and(Language::builds_as_one);
+        if is_one_build || names.iter().any(|name| name.contains('[')) {
+            return None;
+        }
         if !names.is_empty() {
             let excluded = names.iter().filter_map(|name| name.strip_prefix('!'));
-            let (excluded, chosen): (Vec<&str>, Vec<&str>) = (
-                excluded.collect(),
-                names.iter().map(String::as_str).filter(|name| !name.starts_with('!')).collect(),
-            );
+            let (excluded, chosen): (Vec<&str>, Vec<&str>) =
+                (excluded.collect(), names.iter().copied().filter(|name| !name.starts_with('!')).collect());
             let is_any =
                 |package: &Package, names: &[&str]| names.iter().any(|name| is_called(package, name));
             let fits = |package: &&Package| {
@@ -418,8 +468,14 @@ impl<'a> Resolution<'a> {
         let mut folders = Vec::new();
         for target in command.targets() {
             let path = target.split("::").next().unwrap_or_default().trim_end_matches("...");
-            let path =
-                if path.contains('/') || path.contains('.') { one_spelling(folder, path) } else { continue };
+            if path.starts_with('-') || !path.contains(['/', '.']) {
+                continue;
+            }
+            let path = match path {
+                // `tsc -b tsconfig.json` is about all that lies below.
+                file if is_settings_file(file) => one_spelling(folder, folder_of(file).0),
+                path => one_spelling(folder, path),
+            };
             let path = if folder.starts_with('/') { self.repository.relative(&path) } else { Some(path) };
             let Some(path) = path else { continue };
             if let Some(package) = self.repository.package_of(&path)
@@ -473,11 +529,16 @@ impl SimpleCommand {
     /// The folder that it is told to work in: `web` in `make -C web` and in `cargo test --manifest-path web/Cargo.toml`.
     pub fn chosen_folder(&self) -> Option<String> {
         let folder = option_values(self, self.row()?.folder).pop()?;
-        Some(match folder.rsplit_once('/').unwrap_or(("", &folder)) {
-            (above, name) if Language::of_manifest(name).is_some() => above.to_owned(),
-            _ => folder,
-        })
+        Some(if is_settings_file(&folder) { folder_of(&folder).0.to_owned() } else { folder })
     }
+}
+
+/// `tsconfig.json`, `packages/a/Cargo.toml`: a file that says what is to be done in its folder.
+fn is_settings_file(path: &str) -> bool {
+    let name = folder_of(path).1;
+    let ending = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, ending)| ending);
+    Language::of_manifest(name).is_some()
+        || ending.is_some_and(|ending| table::has("json jsonc toml yaml yml xml cfg ini", ending))
 }
 
 /// The values of some options: `-C web`, `--prefix=web`.
@@ -488,7 +549,8 @@ fn option_values(command: &SimpleCommand, options: &str) -> Vec<String> {
         match argument.split_once('=') {
             Some((name, value)) if table::has(options, name) => values.push(value.to_owned()),
             None if table::has(options, argument) => {
-                values.extend(arguments.peek().map(|value| (*value).to_owned()))
+                let value = arguments.peek().filter(|value| !value.starts_with('-'));
+                values.extend(value.map(|value| (*value).to_owned()))
             }
             _ => {}
         }

@@ -66,7 +66,10 @@ programs! {
     }
     "mix" => Other {
         grammar: Subcommand, prints: &[Exunit],
-        uses: &[("test", Tests), ("compile", Builds), ("format/--check-formatted credo dialyzer", Lints), ("format", Formats), ("deps.get", Installs)],
+        uses: &[
+            ("test", Tests), ("compile", Builds), ("format/--check-formatted credo dialyzer", Lints), ("format", Formats),
+            ("run eval", Runs), ("deps.get", Installs),
+        ],
     }
     "rebar3" => Other { grammar: Subcommand, uses: &[("eunit ct proper", Tests), ("compile", Builds), ("dialyzer", Lints)] }
     "gleam" => Other { grammar: Subcommand, uses: &[("test", Tests), ("build", Builds), ("check", TypeChecks), ("format", Formats), ("run", Runs)] }

@@ -75,8 +75,10 @@ programs! {
     "webpack" | "rollup" | "esbuild" | "tsup" | "tsdown" | "parcel" | "rspack" => Builds { facts: &[NodeTool] }
     "testcafe" | "wdio" | "nightwatch" => Tests { facts: &[NodeTool] }
     "xo" | "standard" | "tslint" | "knip" => Lints { uses: &[("--fix", Fixes)], facts: &[NodeTool] }
-    "tsc" => TypeChecks { facts: &[TakesAll, NodeTool] }
-    "vue-tsc" | "svelte-check" => TypeChecks {}
+    "tsc" | "vue-tsc" => TypeChecks {
+        folder: "-p --project", idle: "--showConfig --listFilesOnly --init -h -v", facts: &[TakesAll, NodeTool],
+    }
+    "svelte-check" => TypeChecks {}
     "eslint" => Lints { uses: &[("--fix", Fixes)], facts: &[NodeTool] }
     "stylelint" | "oxlint" => Lints { uses: &[("--fix", Fixes)] }
     "prettier" => Lints { uses: &[("--write -w", Formats)], facts: &[NodeTool] }

@@ -125,7 +125,10 @@ fn mentions_run_nothing() {
         ),
         (
             "python3 - <<'PY' | tee out.txt\nimport os\nos.system('make restart')\nPY",
-            &["piped: python - filtered", "decides: tee out.txt >out.txt"],
+            &[
+                "piped: python - \"import os\\nos.system('make restart')\\n\" filtered",
+                "decides: tee out.txt >out.txt",
+            ],
         ),
         (
             "git commit -m \"$(cat <<'EOF'\nfix: don't run `make test`\n\nEOF\n)\" && git push",

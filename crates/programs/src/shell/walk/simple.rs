@@ -15,6 +15,9 @@ use crate::shell::wrapper::{self, Chosen, Peeled};
 use crate::shell::{Attribution, Directory, Mask, NotUnderstood, Output, SimpleCommand, files};
 use crate::table::base_name;
 
+/// Of code on standard input.
+const LONGEST_CODE: usize = 4096;
+
 impl Walk {
     /// The commands inside `$(…)`, `` `…` ``, `<(…)` of a word; the flow of the last one.
     pub(super) fn substitutions(
@@ -274,6 +277,14 @@ impl Walk {
             meaning: KnownMeaning::default(),
         };
         let (mut edits, mut reads) = files::touched(&command, body);
+        if !body.is_empty() && command.is_inline_code() {
+            // Code on standard input says what it is about, as code on the command line does.
+            if command.arguments.is_empty() {
+                command.arguments.push(Word::from("-"));
+            }
+            let end = body.floor_char_boundary(LONGEST_CODE);
+            command.arguments.push(Word::from(body.get(..end).unwrap_or_default()));
+        }
         edits.add(command.edits);
         reads.append(&mut command.reads);
         self.found.push(SimpleCommand { edits, reads, ..command });
