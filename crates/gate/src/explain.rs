@@ -68,7 +68,8 @@ pub fn explain(policy: &Policy, inputs: &Inputs, verdict: &Verdict) -> Vec<Expla
     }
     let waived = silence::waivers(policy, inputs);
     for failure in errors::expectations(policy, &work) {
-        let level = if !failure.subject.red_files(&changed, &work).is_empty() { rules.red } else { rules.errors };
+        let level =
+            if !failure.subject.red_files(&changed, &work).is_empty() { rules.red } else { rules.errors };
         let state = match state(&failure.seen, level) {
             RuleState::Fired if errors::is_waived(policy, &failure.subject, &waived) => RuleState::Waived,
             state => state,

@@ -273,7 +273,8 @@ fn wait_for_turn(connection: &Connection, limit: Duration) -> rusqlite::Result<T
     connection.busy_timeout(Duration::ZERO)?;
     loop {
         let begun = Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
-        let is_busy = matches!(&begun, Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy));
+        let is_busy =
+            matches!(&begun, Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy));
         if is_busy {
             let seen = connection.pragma_query_value(None, "data_version", |row| row.get::<_, i64>(0)).ok();
             if seen != moved.1 {

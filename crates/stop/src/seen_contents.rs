@@ -163,8 +163,7 @@ fn written_here(disk: &mut Disk<'_>, version: &FileVersion) -> Option<i64> {
     let written = modified_ns(&metadata);
     let is_it = metadata.len() == version.size
         && version.content != NO_FILE
-        && (written == version.modified_ns
-            || disk.blob_id(&version.path).as_ref() == Some(&version.content));
+        && (written == version.modified_ns || disk.blob_id(&version.path).as_ref() == Some(&version.content));
     is_it.then_some(written)
 }
 

@@ -67,9 +67,9 @@ fn stops(arguments: &LedgerArguments, program: &Path, folder: &Path) -> Result<V
     let repository = package(&folder.join("package"))?;
     let full = HookBench::new(folder, program.to_owned())?;
     // Other contents of files that are there: each unproven one has to be looked at.
-    let known = (0..CONTENTS).rev().map(|number| {
-        (format!("src/part{}/file{number}.rs", number / 100), format!("{number:040x}"))
-    });
+    let known = (0..CONTENTS)
+        .rev()
+        .map(|number| (format!("src/part{}/file{number}.rs", number / 100), format!("{number:040x}")));
     fill(full.state(), &repository, known)?;
     let mut benches = vec![HookBench::new(folder, program.to_owned())?, full];
     if let Some(before) = &arguments.before {
@@ -84,7 +84,11 @@ fn stops(arguments: &LedgerArguments, program: &Path, folder: &Path) -> Result<V
         };
         at(&full) - at(&empty)
     };
-    println!("\n50,000 contents in the ledger add {:.2} ms to a stop at p10, {:.2} ms at p50.", added(10), added(50));
+    println!(
+        "\n50,000 contents in the ledger add {:.2} ms to a stop at p10, {:.2} ms at p50.",
+        added(10),
+        added(50)
+    );
     let mut rows = vec![Row::at_most("a full ledger adds to a stop".to_owned(), added(10), 0.2, "ms")];
     println!("{}", versions::HEADING);
     rows.push(versions::row("stop, empty ledger before, full one after", &[copied(&empty), copied(&full)]));

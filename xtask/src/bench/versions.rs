@@ -37,8 +37,7 @@ const PRESETS: [(&str, &str); 2] = [
 ];
 
 /// Of the lines of [`row`].
-pub(super) const HEADING: &str =
-    "\n| what | before p10 | after p10 | after ÷ before | p50 | processor time p50 |\n|---|---|---|---|---|---|";
+pub(super) const HEADING: &str = "\n| what | before p10 | after p10 | after ÷ before | p50 | processor time p50 |\n|---|---|---|---|---|---|";
 
 pub(crate) fn run(arguments: &VersionsArguments) -> Result<Vec<Row>, String> {
     let after = match &arguments.after {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 use settings::{
-    At, Boolean, Choice, Entry, Kind, List, Name, Names, Nested, OneOrMore, Reader, Shape,
-    TableOfKeys, Text, Time, TimeLimit, Whole, choices, table,
+    At, Boolean, Choice, Entry, Kind, List, Name, Names, Nested, OneOrMore, Reader, Shape, TableOfKeys, Text,
+    Time, TimeLimit, Whole, choices, table,
 };
 
 use super::kinds::{PathInside, Patterns, Presets, UsersOwn};

@@ -493,14 +493,11 @@ fn candidates<'a>(
         })
     };
     let named = work.commands().filter(|ran| evidence::names(action, ran));
-    let mut found: Vec<_> = named
-        .map(|ran| Candidate { ran, objection: evidence::objection(&ran), strength: None })
-        .collect();
+    let mut found: Vec<_> =
+        named.map(|ran| Candidate { ran, objection: evidence::objection(&ran), strength: None }).collect();
     if action.proof == Proof::Installation {
         let installing = work.commands().filter(|ran| ran.command.does(Deed::Installs));
-        found.extend(
-            installing.map(|ran| Candidate { ran, objection: not_installed(&ran), strength: None }),
-        );
+        found.extend(installing.map(|ran| Candidate { ran, objection: not_installed(&ran), strength: None }));
     }
     if action.proof != Proof::Evidence {
         found.extend(verifying());

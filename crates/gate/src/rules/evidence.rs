@@ -39,8 +39,7 @@ impl Action {
             };
             intents.commands().iter().any(does)
         };
-        self.is_in_ledger()
-            && (self.proof == Proof::Verification || self.evidence.iter().any(verifies))
+        self.is_in_ledger() && (self.proof == Proof::Verification || self.evidence.iter().any(verifies))
     }
 }
 

@@ -181,7 +181,10 @@ fn only_what_verifies_content_is_proven_by_an_earlier_run() {
     };
     turn.ledger.proven = vec![earlier("restart"), earlier("tests")];
     let verdict = judge(&own, &turn);
-    assert_eq!((verdict.reason.as_str(), standings(&verdict)), ("missing: restart", vec!["!service/a.py".to_owned()]));
+    assert_eq!(
+        (verdict.reason.as_str(), standings(&verdict)),
+        ("missing: restart", vec!["!service/a.py".to_owned()])
+    );
 }
 
 /// A script of one's own is in the ledger, whatever it is called.

@@ -185,9 +185,8 @@ impl Model {
     pub(crate) fn judge(&self, tree: usize, span: &Span) -> Judgement {
         let Tree { disk, written, .. } = &self.trees[tree];
         let now: Vec<Version> = disk.iter().copied().enumerate().collect();
-        let is_changed = |(file, content): &Version| {
-            *content != span.began_with[*file] && span.may_have_written(*file)
-        };
+        let is_changed =
+            |(file, content): &Version| *content != span.began_with[*file] && span.may_have_written(*file);
         let (changed, others): (Vec<Version>, Vec<Version>) = now.into_iter().partition(is_changed);
         let mut kept: Vec<Version> = others.into_iter().filter(|one| self.unproven.contains(one)).collect();
         // What was taken back to what was committed is asked of nobody; a run proves it all the same.
@@ -220,8 +219,7 @@ impl Model {
         for (files, is_asked) in [(&changed, true), (&kept, false)] {
             let red = red(files);
             for package in Tested::PACKAGES {
-                let mut open: Vec<Version> =
-                    files.iter().copied().filter(|one| package.has(one.0)).collect();
+                let mut open: Vec<Version> = files.iter().copied().filter(|one| package.has(one.0)).collect();
                 open.retain(|one| !self.proven.contains(one));
                 let is_proven = is_covered(package, &open);
                 judgement.is_open |= is_asked && !is_proven && !open.is_empty();

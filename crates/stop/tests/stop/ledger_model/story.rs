@@ -454,8 +454,7 @@ impl<'w> Story<'w> {
             Some(_) => drop(self.hook(session, "UserPromptSubmit")),
             None => {
                 let event = self.event(session);
-                let pending =
-                    changes::start_in(self.repositories[tree].clone(), &self.settings.git).unwrap();
+                let pending = changes::start_in(self.repositories[tree].clone(), &self.settings.git).unwrap();
                 let baseline = serde_json::to_vec(&pending.baseline(self.now()).unwrap()).unwrap();
                 self.journal
                     .borrow_mut()
@@ -641,11 +640,7 @@ impl<'w> Story<'w> {
     }
 
     fn place(&self, tree: usize) -> VerifiedPlace<'_> {
-        VerifiedPlace {
-            repository: &self.repositories[tree],
-            policy: &self.policy,
-            git: &self.settings.git,
-        }
+        VerifiedPlace { repository: &self.repositories[tree], policy: &self.policy, git: &self.settings.git }
     }
 
     fn checkstone(&self, tree: usize, arguments: &[&str]) -> Command {
