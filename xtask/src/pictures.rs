@@ -224,7 +224,11 @@ impl Workplace {
                 screen.still().map_err(told)?;
                 screen.press("Down").map_err(told)?;
                 screen.wait_for("› 2. Trust all and continue").map_err(told)?;
-                write("codex-trust", "Codex CLI: trust the hooks once", &rows(&screen.still().map_err(told)?))?;
+                write(
+                    "codex-trust",
+                    "Codex CLI: trust the hooks once",
+                    &rows(&screen.still().map_err(told)?),
+                )?;
                 screen.press("Enter").map_err(told)?;
                 screen.wait_for("? for shortcuts").map_err(told)?;
             }

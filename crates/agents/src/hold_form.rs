@@ -25,7 +25,8 @@ impl HoldForm {
     /// programs that run Claude Code's registrations have no such name, and what an agent starts is called `…_agent`.
     pub fn of_harness(name: &str) -> Self {
         let version = name.strip_prefix("claude-code_").and_then(|rest| rest.strip_suffix("_harness"));
-        let numbers = version.map(|version| version.split('-').map(str::parse).collect::<Result<Vec<u32>, _>>());
+        let numbers =
+            version.map(|version| version.split('-').map(str::parse).collect::<Result<Vec<u32>, _>>());
         match numbers {
             Some(Ok(numbers)) if numbers.as_slice() >= FIRST_VERSION.as_slice() => Self::Context,
             _ => Self::Block,
@@ -40,7 +41,9 @@ mod tests {
     #[test]
     fn only_versions_that_hold_so_are_told_so() {
         let form = HoldForm::of_harness;
-        for name in ["claude-code_2-1-197_harness", "claude-code_2-1-325_harness", "claude-code_3-0-0_harness"] {
+        for name in
+            ["claude-code_2-1-197_harness", "claude-code_2-1-325_harness", "claude-code_3-0-0_harness"]
+        {
             assert_eq!(form(name), HoldForm::Context, "{name}");
         }
         for name in [

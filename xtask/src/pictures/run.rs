@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use scripted_model::Screen;
 use super::{page, rows, write};
+use scripted_model::Screen;
 
 /// The second stage waits for nothing until it is interrupted; the second time it does not.
 const PLAN: &str = r#"title = "houses"

@@ -107,7 +107,9 @@ fn only_a_stop_is_ever_held() {
     for agent in Agent::ALL {
         for event in events() {
             for decision in decisions() {
-                let holds = decision.render(agent, &event, HoldForm::Block).is_some_and(|text| text.contains("\"block\""));
+                let holds = decision
+                    .render(agent, &event, HoldForm::Block)
+                    .is_some_and(|text| text.contains("\"block\""));
                 let may = matches!(decision, Answer::Hold { .. } | Answer::Continue { .. })
                     && (event == Event::Stop || (event == Event::SubagentStop && agent != Agent::Gemini));
                 assert_eq!(holds, may, "{agent:?} {event:?} {decision:?}");
@@ -120,7 +122,8 @@ fn only_a_stop_is_ever_held() {
 /// not reach the model whole, and the account of a save stands beside a `block`.
 #[test]
 fn a_hold_is_context_if_claude_code_takes_it_so() {
-    let hold = |text: &str| Answer::Hold { to_agent: text.to_owned(), to_person: Some("Off switch".to_owned()) };
+    let hold =
+        |text: &str| Answer::Hold { to_agent: text.to_owned(), to_person: Some("Off switch".to_owned()) };
     let context = |agent, answer: &Answer| answer.render(agent, &Event::Stop, HoldForm::Context).unwrap();
     assert_eq!(
         context(Agent::Claude, &hold("Run the tests")),
@@ -129,7 +132,12 @@ fn a_hold_is_context_if_claude_code_takes_it_so() {
     let long = hold(&"x".repeat(8 * 1024 + 1));
     let mut unchanged = vec![(Agent::Claude, long)];
     unchanged.extend([Agent::Gemini, Agent::Codex].map(|agent| (agent, hold("Run the tests"))));
-    unchanged.extend(decisions().into_iter().filter(|answer| !matches!(answer, Answer::Hold { .. })).map(|answer| (Agent::Claude, answer)));
+    unchanged.extend(
+        decisions()
+            .into_iter()
+            .filter(|answer| !matches!(answer, Answer::Hold { .. }))
+            .map(|answer| (Agent::Claude, answer)),
+    );
     for (agent, answer) in unchanged {
         let rendered = |form| answer.render(agent, &Event::Stop, form);
         assert_eq!(rendered(HoldForm::Context), rendered(HoldForm::Block), "{agent:?} {answer:?}");

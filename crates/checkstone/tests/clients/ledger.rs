@@ -109,10 +109,14 @@ pub(crate) fn l1_l2_l3_l4_nothing_slips_through(workplace: &Workplace) {
     shown.say("add one");
     told(workplace, &shown, &UNPROVEN.replace("calc.py", "more.py"));
     let agent = workplace.client.agent();
-    let refused = format!("The agent tried to run `checkstone session --off --agent {agent}`, which was refused.");
+    let refused =
+        format!("The agent tried to run `checkstone session --off --agent {agent}`, which was refused.");
     shown.wait_for(LOOSENED);
     shown.wait_for(&refused);
-    assert_eq!(shown.played().holds()[1..], [(11, held_for("other files (`checkstone.toml`), code (`src/more.py`)"))]);
+    assert_eq!(
+        shown.played().holds()[1..],
+        [(11, held_for("other files (`checkstone.toml`), code (`src/more.py`)"))]
+    );
     assert_eq!(reductions(workplace), [LOOSENED, &refused]);
     assert_eq!(unproven(workplace, &shown), 2);
     assert_eq!(workplace.decisions(), ["hold", "notify", "notify", "switch", "switch", "hold", "notify"]);

@@ -159,7 +159,11 @@ fn t5_what_gemini_says_by_itself_is_no_prompt() {
         assert!(read(Agent::Gemini, &records).interrupted);
         records.extend([gemini::user("4", text), gemini::model("5", "Done.", json!([]))]);
         let reading = read(Agent::Gemini, &records);
-        assert_eq!((prompt_of(&reading), reading.interrupted, reading.calls.len()), (Some("go"), false, 1), "{text}");
+        assert_eq!(
+            (prompt_of(&reading), reading.interrupted, reading.calls.len()),
+            (Some("go"), false, 1),
+            "{text}"
+        );
         assert!(transcript::is_text_of_client(Agent::Gemini, text));
     }
 }
