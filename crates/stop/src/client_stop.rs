@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use agents::Answer;
 use changes::Pending;
-use journal::{Author, Journal, OpenFor};
+use journal::{Author, Journal, OpenFor, Session};
 use transcript::OWN_PREFIX;
 
 use crate::client_event::ClientEvent;
@@ -63,7 +63,10 @@ pub fn judge(mut event: ClientEvent, mut workplace: Workplace, purpose: Purpose)
         Err(_) => return silent(idle.unwrap_or(NO_POLICY), None),
     };
     let mut folder = None;
-    if let Some(begun) = begun_in(&mut journal, &event, &workplace) {
+    let session = journal.read(|reader| reader.session(event.agent(), &event.session)).ok().flatten();
+    if let Some(begun) =
+        session.as_ref().and_then(|session| begun_in(&mut journal, session, &event, &workplace))
+    {
         folder = begun.root.as_deref().map(|root| way_to(root, &event.cwd));
         workplace = begun;
         idle = why_idle(workplace.found.policy.as_ref());
@@ -105,9 +108,14 @@ pub fn judge(mut event: ClientEvent, mut workplace: Workplace, purpose: Purpose)
         }
     }
     event.stopwatch.lap("policy");
-    let looked =
-        StopLook { event: &mut event, journal: &mut journal, workplace: &workplace, case: case.as_ref() }
-            .judge(pending, is_saving);
+    let looked = StopLook {
+        event: &mut event,
+        journal: &mut journal,
+        workplace: &workplace,
+        case: case.as_ref(),
+        session: session.map(|session| session.id),
+    }
+    .judge(pending, is_saving);
     let (own, mut others) = match looked {
         Ok(looked) => looked,
         Err(error) => return settled(&event, &error.to_string()),
@@ -140,12 +148,16 @@ fn start(workplace: &Workplace, event: &ClientEvent) -> Result<Pending, changes:
 }
 
 /// Where the turn began, if the agent has left that repository since (L9).
-fn begun_in(journal: &mut Journal, event: &ClientEvent, workplace: &Workplace) -> Option<Workplace> {
-    let session = journal.read(|reader| reader.session(event.agent(), &event.session)).ok()??;
-    let is_left = |root: &PathBuf| workplace.root.as_ref() != Some(root) && event.cwd.is_dir();
-    let root = session.repository.filter(is_left)?;
+fn begun_in(
+    journal: &mut Journal,
+    session: &Session,
+    event: &ClientEvent,
+    workplace: &Workplace,
+) -> Option<Workplace> {
+    let is_left = |root: &&PathBuf| workplace.root.as_ref() != Some(*root) && event.cwd.is_dir();
+    let root = session.repository.as_ref().filter(is_left)?;
     let turn = journal.read(|reader| reader.latest_turn(session.id)).ok()??;
-    let begun = Workplace::find(&root, event.settings.user_file.as_deref());
+    let begun = Workplace::find(root, event.settings.user_file.as_deref());
     let is_its = begun.repository.as_ref().zip(baseline(&turn)).is_some_and(|(one, then)| then.is_of(one));
     is_its.then_some(begun)
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use changes::Pending;
 use gate::RecordedCall;
 use jiff::Timestamp;
-use journal::{Author, Journal};
+use journal::{Author, Journal, SessionId};
 use transcript::Reading;
 
 use crate::client_event::ClientEvent;
@@ -32,6 +32,7 @@ pub(crate) struct StopLook<'a> {
     pub(crate) workplace: &'a Workplace,
     /// The case of the session's own repository, if that is looked at.
     pub(crate) case: Option<&'a StopCase>,
+    pub(crate) session: Option<SessionId>,
 }
 
 /// Another repository to be judged, with git at work in it.
@@ -184,11 +185,8 @@ impl StopLook<'_> {
 
     /// Other repositories of the session's last stop: what is unproven there is told while it lasts.
     fn left_unproven(&mut self) -> Vec<changes::Repository> {
-        let (agent, id) = (self.event.agent(), self.event.session.as_str());
-        let roots = self.journal.read(|reader| match reader.session(agent, id)? {
-            Some(session) => reader.other_repositories(session.id),
-            None => Ok(Vec::new()),
-        });
+        let Some(session) = self.session else { return Vec::new() };
+        let roots = self.journal.read(|reader| reader.other_repositories(session));
         let own = self.workplace.root.as_ref();
         let roots = roots.unwrap_or_default().into_iter();
         roots.filter(|root| Some(root) != own).filter_map(|root| changes::Repository::at(&root)).collect()
@@ -286,7 +284,9 @@ impl StopCase {
         let Some(journal) = journal else {
             return Ok((self.judge(event, None, pending, reading)?, Vec::new()));
         };
-        let mut look = StopLook { event, journal, workplace, case: Some(self) };
+        let session = journal.read(|reader| reader.session(event.agent(), &event.session)).ok().flatten();
+        let session = session.map(|session| session.id);
+        let mut look = StopLook { event, journal, workplace, case: Some(self), session };
         let shown = ShownTurn::of(look.event, reading);
         look.look_everywhere(shown, |look, shown| {
             let turn = self.judge_shown(look.event, Some(look.journal), pending, shown)?;

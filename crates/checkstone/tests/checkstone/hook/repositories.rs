@@ -526,3 +526,25 @@ fn l9_every_command_knows_of_the_other_repository() {
 fn other(other: &Value) -> String {
     format!("{} {}", other["folder"].as_str().unwrap(), other["verdict"].as_str().unwrap())
 }
+
+/// A turn that stayed in one repository asks git once, and each other repository costs one question more.
+#[test]
+fn w11_git_is_asked_once_in_each_repository() {
+    let world = World::new(PYTHON);
+    let lib = repository(&world, "lib", Some(PYTHON));
+    let count = world.home.join("asked");
+    let real = std::env::var("PATH").unwrap();
+    let bin = world.fake_git(&format!("echo x >> '{}'; PATH='{real}' exec git \"$@\"", count.display()));
+    let path = format!("{}:{real}", bin.display());
+    let mut session = Session::new(&world, "claude");
+    session.prompt("Fix add");
+    session.edit("calc.py", FIXED);
+    let held = session.stop_with("Done.", |command| drop(command.env("PATH", &path))).holds();
+    assert_eq!((held.as_str(), fs_err::read_to_string(&count).unwrap().as_str()), (RUN_TESTS, "x\n"));
+    fs_err::remove_file(&count).unwrap();
+    session.receive(&held);
+    session.test();
+    edit(&mut session, &lib);
+    session.stop_with("Done, really.", |command| drop(command.env("PATH", &path))).notifies();
+    assert_eq!(fs_err::read_to_string(&count).unwrap(), "x\nx\n");
+}
