@@ -87,7 +87,8 @@ pub(crate) fn notice(policy: &Policy, sentence: Option<&str>, observed: &[Observ
         (sentence, lines) => {
             let sentence = sentence.unwrap_or("Seen at this stop:");
             let separator = if policy.gate.turn_only { "\n\n" } else { "\n" };
-            let room = LONGEST.saturating_sub(sentence.chars().count() + HEADER.chars().count() + 4);
+            // The title, which is left out, makes room for what stands between them.
+            let room = LONGEST.saturating_sub(sentence.chars().count() + HEADER.chars().count());
             let observed = observations(lines, room).unwrap_or_default();
             let observed = observed.strip_prefix(OBSERVATIONS).unwrap_or_default();
             format!("{sentence}{}{}", if observed.is_empty() { "" } else { separator }, observed.trim_start())
@@ -258,6 +259,36 @@ fn log_window(elapsed_ms: Option<u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_with_the_same_cause_are_one_line() {
+        let observed = |rule, text: &str| Observation { rule, text: text.to_owned(), line: None };
+        let lines = by_cause(&[
+            observed(Rule::UnresolvedError, "It failed (`a`)"),
+            observed(Rule::MissingAction, "Not done (`a`)"),
+            observed(Rule::UnresolvedError, "It failed (`b (`c`)"),
+            observed(Rule::MissingAction, "Not done (`b`)"),
+            observed(Rule::UnresolvedError, "Another (`a`)"),
+            observed(Rule::UnresolvedError, "Without a command"),
+            observed(Rule::UnresolvedError, "Without a command"),
+        ]);
+        assert_eq!(
+            lines,
+            [
+                "It failed (`a`)",
+                "Not done (`a`)",
+                "It failed (`b (`c`)",
+                "Not done (`b`)",
+                "Another (`a`)",
+                "Without a command",
+            ]
+        );
+        let twice = [
+            observed(Rule::UnresolvedError, "It failed (`a`)"),
+            observed(Rule::UnresolvedError, "It failed (`b`)"),
+        ];
+        assert_eq!(by_cause(&twice), ["It failed (2 times: `a` and `b`)"]);
+    }
 
     /// The last may take all the room that is left; before it there must be room to count the others.
     #[test]

@@ -25,6 +25,21 @@ fn r6_an_edit_without_a_read_is_told() {
     ]);
 }
 
+/// Where the owner lets habits hold, the hold says no more than that.
+#[test]
+fn r6_habits_hold_where_the_policy_says_so() {
+    let strict = policy("[gate.rules]\nhygiene = \"hold\"");
+    let verdict = judge(&strict, &inputs(vec![edit("src/a.json")], &["src/a.json"]));
+    assert_eq!(
+        (brief(&verdict).as_str(), verdict.reason.as_str()),
+        ("hold +edit-without-read", "observations")
+    );
+    let message = format!(
+        "[checkstone] Before you stop\n\nChanged: other files (`src/a.json`)\n\nObservations:\n- {BLIND}"
+    );
+    assert_eq!(verdict.message, Some(message));
+}
+
 /// E12
 #[test]
 fn e12_one_file_has_one_spelling_and_many_ways_to_be_known() {

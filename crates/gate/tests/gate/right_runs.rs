@@ -491,6 +491,15 @@ fn a_script_is_code_of_the_language_of_its_first_line() {
     let mut turn = in_repository(python(), vec![write("bin/run")], &["bin/run"]);
     turn.script_endings = [("bin/run".to_owned(), "py".to_owned())].into();
     assert_eq!(brief(&judge(&policy(PYTHON), &turn)), "hold python-tests");
+    // What is asked for is for its language too.
+    let asked = |ending: &str| {
+        let mut turn = in_repository(python(), vec![write("bin/run")], &["bin/run"]);
+        turn.script_endings = [("bin/run".to_owned(), ending.to_owned())].into();
+        let verdict = judge(&policy(SHELL), &turn);
+        verdict.actions.iter().map(|action| format!("{}: {}", action.id, action.say)).collect::<Vec<_>>()
+    };
+    assert_eq!(asked("py"), ["python-tests: Run `pytest`"]);
+    assert_eq!(asked("sh"), ["shell-tests: Run `bash -n`"]);
     let letter = policy(&format!("{PYTHON}\n[gate]\nturn_only = true"));
     assert_eq!(brief(&judge(&letter, &turn)), "pass");
     turn.script_endings.clear();
@@ -514,4 +523,18 @@ fn a_hold_says_each_thing_once() {
          If a step cannot be done here, say so in a line of its own:\n\
          `checkstone: cannot ACTION: REASON` (actions: python-tests)."
     );
+}
+
+/// A chain failed, and the summary in it tells of a pass: what came after the tests failed, unless errors in code show.
+#[test]
+fn what_failed_after_tests_that_passed() {
+    for (printed, expected) in [
+        ("error: no host", "notify +unresolved-error"),
+        ("app/a.py:1: error: no", "hold python-tests +unresolved-error"),
+        ("", "notify +unresolved-error"),
+    ] {
+        let deployed = failed("pytest && make deploy", 1, &format!("{PYTEST_PASSED}\n{printed}"));
+        let calls = vec![write("app/a.py"), deployed];
+        table(&policy(PYTHON), &["app/a.py"], vec![(calls, expected)]);
+    }
 }

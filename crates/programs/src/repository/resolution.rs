@@ -78,9 +78,9 @@ enum Place {
 struct Resolution<'a> {
     repository: &'a Repository,
     runs: Vec<Run>,
-    /// The tasks and scripts that are being followed, for cycles.
-    following: Vec<Identity>,
-    /// All that were followed.
+    /// How many tasks and scripts are being followed, each within the one before.
+    depth: usize,
+    /// All tasks and scripts that were followed.
     followed: Vec<Identity>,
     /// The scripts among them whose failure would be the command's.
     executed: Vec<String>,
@@ -95,13 +95,18 @@ fn identity<T>(task_or_script: &T) -> Identity {
 
 impl<'a> Resolution<'a> {
     fn new(repository: &'a Repository) -> Self {
-        Self {
-            repository,
-            runs: Vec::new(),
-            following: Vec::new(),
-            followed: Vec::new(),
-            executed: Vec::new(),
+        Self { repository, runs: Vec::new(), depth: 0, followed: Vec::new(), executed: Vec::new() }
+    }
+
+    /// Whether a task or script is to be followed now: not too deep, and each once, as the runners do, so that tasks that need
+    /// each other crosswise cost no more than there are of them.
+    fn enters(&mut self, identity: Identity) -> bool {
+        let enters = self.depth < DEEPEST && !self.followed.contains(&identity);
+        if enters {
+            self.depth += 1;
+            self.followed.push(identity);
         }
+        enters
     }
 
     fn place(&self, directory: &Directory, base: &str) -> Place {
@@ -120,7 +125,7 @@ impl<'a> Resolution<'a> {
     fn command(&mut self, command: &SimpleCommand, place: &Place, attribution: Attribution) {
         let Some(deed) = command.deed_done() else { return };
         let idles = matches!(deed, Deed::Prints | Deed::Steers | Deed::Looks | Deed::Asks | Deed::Ends);
-        if idles || self.runs.len() >= MOST_RUNS || self.following.len() > DEEPEST {
+        if idles || self.runs.len() >= MOST_RUNS {
             return;
         }
         let place = self.in_folder_of_option(command, place);
@@ -261,13 +266,9 @@ impl<'a> Resolution<'a> {
     }
 
     fn follow(&mut self, task: &'a Task, attribution: Attribution, arguments: &[String]) {
-        let identity = identity(task);
-        // Each once, as the runners do, so that tasks that need each other crosswise cost no more than there are of them.
-        if self.followed.contains(&identity) || self.following.len() > DEEPEST {
+        if !self.enters(identity(task)) {
             return;
         }
-        self.following.push(identity);
-        self.followed.push(identity);
         if attribution == Attribution::Decides && !task.file.is_empty() {
             self.executed.push(task.file.clone());
         }
@@ -282,7 +283,7 @@ impl<'a> Resolution<'a> {
         }
         let own = self.runs.len();
         let is_understood = self.body(task.understood.of(&task.body), &task.folder, attribution);
-        self.following.pop();
+        self.depth -= 1;
         let usual = match arguments.first() {
             // `cargo xtask lint` is a program that runs tasks.
             Some(name) if task.runner == TaskRunner::Cargo => usual_deed(name),
@@ -329,15 +330,13 @@ impl<'a> Resolution<'a> {
         if let Place::At(folder) = place
             && let Some(path) = self.repository.relative(&one_spelling(folder, path))
             && let Some(script) = self.repository.scripts.iter().find(|script| script.path == path)
-            && !self.followed.contains(&identity(script))
+            && self.enters(identity(script))
         {
-            self.following.push(identity(script));
-            self.followed.push(identity(script));
             if attribution == Attribution::Decides {
                 self.executed.push(path);
             }
             self.body(script.understood.of(&script.text), folder, attribution);
-            self.following.pop();
+            self.depth -= 1;
         }
         let runs = self.runs.get(first..).unwrap_or_default();
         if !runs.iter().any(|run| run.deed >= Deed::Lints && surely_ran(run)) {

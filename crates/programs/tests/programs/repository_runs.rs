@@ -367,6 +367,33 @@ fn tasks_that_call_each_other_end() {
     check(&repository, &[("make a", &["Tests pytest [.]"]), ("npm test", &[])]);
 }
 
+/// Eight within each other, any number one after the other, and 64 runs in all.
+#[test]
+fn tasks_are_followed_only_so_deep() {
+    let chain = |count: usize| {
+        let calls = (1..count).map(|at| format!("t{at}:\n\t$(MAKE) t{}\n", at + 1)).collect::<String>();
+        let needs = (1..count).map(|at| format!("n{at}: n{}\n", at + 1)).collect::<String>();
+        repository(&[("Makefile", &format!("{calls}t{count}:\n\tpytest\n{needs}n{count}:\n\tpytest\n"))])
+    };
+    check(&chain(8), &[("make t1", &["Tests pytest [.]"]), ("make n1", &["Tests pytest [.]"])]);
+    check(&chain(9), &[("make t1", &[]), ("make n1", &[]), ("make t2", &["Tests pytest [.]"])]);
+    let script = |at: usize| (format!("scripts/s{at}.sh"), format!("./scripts/s{}.sh\n", at + 1));
+    let scripts: Vec<(String, String)> =
+        (1..8).map(script).chain([("scripts/s8.sh".to_owned(), "pytest\n".to_owned())]).collect();
+    let scripts: Vec<(&str, &str)> =
+        scripts.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    check(&repository(&scripts), &[("./scripts/s1.sh", &["Tests pytest [.]"])]);
+    let names: Vec<String> = (1..=20).map(|at| format!("a{at}")).collect();
+    let targets = format!("all: {0}\n{0}:\n\tpytest $@\n", names.join(" "));
+    let many = format!("many:\n{}", "\tpytest\n".repeat(70));
+    let repository = repository(&[("Makefile", &format!("{targets}{many}"))]);
+    let count = |command: &str| {
+        let intents = Intents::read(command);
+        repository.runs(&intents.commands()[0], "/r").len()
+    };
+    assert_eq!((count("make all"), count("make many")), (20, 64));
+}
+
 #[test]
 fn w22_a_commit_may_run_its_hooks() {
     let repository = repository(&[

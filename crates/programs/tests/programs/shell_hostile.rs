@@ -151,10 +151,13 @@ fn the_caps_are_where_they_are_said_to_be() {
         assert_eq!(Intents::read(&shape(most + 1)), Intents::NotUnderstood(reason));
     }
     assert_eq!(Intents::read(&brackets(151)), Intents::NotUnderstood(NotUnderstood::TooDeep));
-    assert_eq!(Intents::read(&sum(701)), Intents::NotUnderstood(NotUnderstood::TooManyExpansions));
+    let too_deep =
+        |count: &usize| Intents::read(&brackets(*count)) == Intents::NotUnderstood(NotUnderstood::TooDeep);
+    assert_eq!((1..100).find(too_deep), Some(60));
+    assert_eq!(Intents::read(&sum(697)), Intents::NotUnderstood(NotUnderstood::TooManyExpansions));
     // Beside arithmetic, words and quotes are none of it.
     for text in
-        [sum(300), format!("((a)); echo {}", "b ".repeat(800)), format!("((a)); echo {}", "'b' ".repeat(400))]
+        [sum(696), format!("((a)); echo {}", "b ".repeat(800)), format!("((a)); echo {}", "'b' ".repeat(400))]
     {
         assert!(matches!(Intents::read(&text), Intents::Understood(_)), "{text}");
     }
@@ -172,6 +175,37 @@ fn bodies_do_not_count_against_the_caps() {
         let inside = format!("git commit -m \"$(cat <<{quote}\n{body}EOF\n)\" && pytest");
         assert_eq!(Intents::read(&inside).commands().last().unwrap().program, "pytest", "{quote}");
     }
+}
+
+/// Neither are quoted strings, wherever they stand.
+#[test]
+fn strings_do_not_count_against_the_caps() {
+    let wild = "$(a) `b` ((c && d; ".repeat(100);
+    for before in [
+        "",
+        "a#b ",
+        "$x ",
+        "${x#y} ",
+        "$((1+(2))) ",
+        "\"$x\" ",
+        "\\' ",
+        "\\\" ",
+        "`a` ",
+        "$'\\'' ",
+        "${x:-'}'} ",
+    ] {
+        let command = format!("echo {before}'{wild}' && pytest");
+        let intents = Intents::read(&command);
+        let programs: Vec<_> = intents.commands().iter().map(|command| command.program.as_str()).collect();
+        let expected: &[&str] = if before == "`a` " { &["a", "echo", "pytest"] } else { &["echo", "pytest"] };
+        assert_eq!(programs, expected, "{before}");
+        let echo = &intents.commands()[expected.len() - 2];
+        assert_eq!(echo.arguments.last().and_then(|word| word.known()), Some(wild.as_str()), "{before}");
+    }
+    let plain = "a;".repeat(4000);
+    let quoted = format!("echo \"{plain}\" \"\\\"{plain}\" && pytest");
+    let texts: Vec<_> = Intents::read(&quoted).commands()[0].known_arguments().map(str::len).collect();
+    assert_eq!(texts, [plain.len(), plain.len() + 1]);
 }
 
 /// What looks like a here-document and is none.
