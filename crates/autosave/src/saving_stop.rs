@@ -96,7 +96,7 @@ impl SavingStop {
         }
         let is_looping = self.wish.switches.is_looping;
         let reason = if is_looping { Reason::LoopModeEnforced } else { Reason::ContextThreshold };
-        let JudgedStop { event, case, journal, turn } = &mut self.judged;
+        let JudgedStop { event, case, journal, turn, .. } = &mut self.judged;
         journal.write(|writing| {
             let session = writing.see_session(&event.seen(Some(&case.root)), event.now)?.id;
             let threshold = u64::from(settings.threshold);
@@ -212,7 +212,7 @@ impl SavingStop {
         let SaveAnswer { to_agent, to_person, execution, turn } = answer;
         let event = self.judged.event.clone();
         let is_held = self.judged.turn.inputs.history.holds_this_turn > 0;
-        let (decision, mut journal) = match self.judged.case.is_gated {
+        let (decision, mut journal) = match self.judged.is_gated() {
             true => self.judged.record_and_decide(Delivery::Sure),
             false => (Answer::Pass, self.judged.journal),
         };

@@ -4,10 +4,12 @@
 use std::path::Path;
 
 use change_set::BytePath;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::reflog;
 use crate::repository::Repository;
-use crate::state::{Disk, FileState, ObjectFormat};
+use crate::state::{Disk, FileState, ObjectFormat, nanoseconds_of};
 use crate::status::{EntryKind, Status, StatusEntry};
 
 /// The layout of `Baseline`. Another number means another layout, which is then not used.
@@ -84,6 +86,33 @@ impl Baseline {
         }
     }
 
+    /// What can be told afterwards of a repository that nobody looked at when the turn began: where HEAD was. What was dirty
+    /// then is not known.
+    pub(crate) fn afterwards(repository: &Repository, status: &Status, began: Timestamp) -> Self {
+        let then = reflog::at(&repository.git_dir, began.as_second());
+        let (head, reflog_size) = match then {
+            Some(then) => (then.commit, Some(then.log_size)),
+            None => (status.head.clone(), reflog::size(&repository.git_dir)),
+        };
+        Self {
+            version: BASELINE_VERSION,
+            taken_ns: nanoseconds_of(began),
+            root: BytePath::from(repository.root.as_path()),
+            git_dir: BytePath::from(repository.git_dir.as_path()),
+            head,
+            branch: status.branch.clone(),
+            object_format: object_format(repository, status),
+            reflog_size,
+            complete: false,
+            files: Vec::new(),
+        }
+    }
+
+    /// Whether it was taken in this working tree.
+    pub fn is_of(&self, repository: &Repository) -> bool {
+        Path::new(self.git_dir.as_path()) == repository.git_dir
+    }
+
     pub(crate) fn file(&self, path: &BytePath) -> Option<&KnownFile> {
         let at = self.files.binary_search_by(|known| known.path.cmp(path)).ok()?;
         self.files.get(at)
@@ -94,7 +123,7 @@ impl Baseline {
         if self.version != BASELINE_VERSION {
             return Some(format!("the baseline has version {}, not {BASELINE_VERSION}", self.version));
         }
-        if Path::new(self.git_dir.as_path()) != repository.git_dir {
+        if !self.is_of(repository) {
             return Some(format!("the turn began in another repository, `{}`", self.root));
         }
         None

@@ -1,4 +1,4 @@
-//! The texts of files as HEAD has them.
+//! The texts of files as a commit has them.
 
 use change_set::BytePath;
 
@@ -7,15 +7,16 @@ use crate::git::Git;
 use crate::git_program::GitProgram;
 use crate::repository::Repository;
 
-/// One for each path, in one run of git; `None` if HEAD has no such file, or if it is no text.
+/// One for each path, in one run of git; `None` if the commit has no such file, or if it is no text.
 pub fn committed_texts(
     repository: &Repository,
     program: &GitProgram,
+    commit: &str,
     paths: &[&BytePath],
 ) -> Result<Vec<Option<String>>, Error> {
     let mut questions = Vec::new();
     for path in paths {
-        questions.extend_from_slice(b"HEAD:");
+        questions.extend_from_slice(format!("{commit}:").as_bytes());
         // A name with a line break in it is asked for as a name that cannot be.
         let name = if path.as_bytes().contains(&b'\n') { b"//" } else { path.as_bytes() };
         questions.extend_from_slice(name);

@@ -146,12 +146,18 @@ pub(crate) fn differ_in_executable_bit(old: &str, new: &str) -> bool {
 
 /// Keeps the files whose path, or former path, is among those that were touched.
 pub(crate) fn keep_touched(files: &mut Vec<ChangedFile>, root: &Path, cwd: &Path, touched: &[PathBuf]) {
-    let touched: BTreeSet<BytePath> =
-        touched.iter().filter_map(|path| relative_to(root, &cwd.join(path))).collect();
-    files.retain(|file| {
-        let renamed = matches!(&file.change, Change::Renamed { from } if touched.contains(from));
-        renamed || touched.contains(&file.path)
-    });
+    let touched = touched_paths(root, cwd, touched);
+    files.retain(|file| is_touched(file, &touched));
+}
+
+/// The paths inside the repository that were touched.
+pub(crate) fn touched_paths(root: &Path, cwd: &Path, touched: &[PathBuf]) -> BTreeSet<BytePath> {
+    touched.iter().filter_map(|path| relative_to(root, &cwd.join(path))).collect()
+}
+
+pub(crate) fn is_touched(file: &ChangedFile, touched: &BTreeSet<BytePath>) -> bool {
+    let was_touched = matches!(&file.change, Change::Renamed { from } if touched.contains(from));
+    was_touched || touched.contains(&file.path)
 }
 
 /// The path inside the repository that an absolute path means. It may be spelled through symbolic links, and

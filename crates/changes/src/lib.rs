@@ -31,7 +31,7 @@ pub use committed_text::committed_texts;
 pub use error::Error;
 pub use git_program::GitProgram;
 pub use history::{Compared, between_of, compared, contents_at, hooks_folder, index_contents};
-pub use pending::{Pending, Request, Touched, start, start_in};
+pub use pending::{Pending, Request, Touched, Unseen, start, start_in};
 pub use repository::Repository;
 pub use tree_change::TreeChange;
 pub use version::GitVersion;

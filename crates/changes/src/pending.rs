@@ -1,9 +1,10 @@
 //! A question to a repository that is under way: git is started first, and the caller does everything else while
 //! it runs.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use change_set::{BytePath, ChangeSet, ChangedFile, Scope};
+use change_set::{BytePath, Change, ChangeSet, ChangedFile, Scope};
 use jiff::Timestamp;
 
 use crate::baseline::{self, Baseline};
@@ -47,6 +48,8 @@ pub enum Request<'a> {
     /// What the turn changed, by the best source there is: the baseline, else what was touched, else everything
     /// that is dirty.
     Turn { baseline: Option<&'a Baseline>, touched: Option<Touched<'a>> },
+    /// What the turn changed in a repository that nobody looked at when it began.
+    Unseen(Unseen<'a>),
     /// Everything that is dirty or untracked.
     Worktree,
     /// Exactly the files of `git diff --name-only HEAD`: no untracked ones, and an error before the first commit.
@@ -60,6 +63,16 @@ pub struct Touched<'a> {
     /// Absolute, or relative to `cwd`.
     pub paths: &'a [PathBuf],
     pub cwd: &'a Path,
+}
+
+/// A repository that nobody looked at when the turn began. HEAD's log shows what was committed since; of that, and of what is
+/// dirty, only what was touched or written by the turn counts.
+#[derive(Clone, Copy, Debug)]
+pub struct Unseen<'a> {
+    pub began: Timestamp,
+    pub touched: Touched<'a>,
+    /// When commands of the turn may have written there.
+    pub written: &'a [(Timestamp, Timestamp)],
 }
 
 impl Pending {
@@ -86,6 +99,7 @@ impl Pending {
             Request::Turn { baseline: None, touched } => {
                 without_baseline(&repository, &answer()?, touched, None)
             }
+            Request::Unseen(unseen) => unseen.change_set(&git, &repository, &answer()?),
             Request::Worktree => without_baseline(&repository, &answer()?, None, None),
             Request::DiffHead => {
                 let status = answer()?;
@@ -94,6 +108,37 @@ impl Pending {
                 Ok(change_set(&repository, &status, Scope::Worktree, files))
             }
         }
+    }
+}
+
+impl Unseen<'_> {
+    fn change_set(self, git: &Git, repository: &Repository, status: &Status) -> Result<ChangeSet, Error> {
+        let baseline = Baseline::afterwards(repository, status, self.began);
+        let mut disk = Disk::new(&repository.root, baseline.object_format);
+        let compared = compare::compare(git, repository, &baseline, status, &BTreeSet::new(), &mut disk);
+        let mut comparison = match compared {
+            Ok(comparison) => comparison,
+            // The commit that the turn began with can be gone: amended away and cleaned up.
+            Err(Error::Failed { reason, .. }) => {
+                return without_baseline(repository, status, Some(self.touched), Some(reason));
+            }
+            Err(error) => return Err(error),
+        };
+        let Touched { paths, cwd } = self.touched;
+        let touched = dirty::touched_paths(&repository.root, cwd, paths);
+        let is_written = |file: &ChangedFile| {
+            let at = file.modified_ns;
+            let mut times = self.written.iter().map(|(from, to)| nanoseconds_of(*from)..=nanoseconds_of(*to));
+            at.is_some_and(|at| times.any(|time| time.contains(&at)))
+        };
+        // What was done inside of a submodule is to be asked there.
+        let is_folder = |file: &ChangedFile| file.modified_ns.is_none() && file.change != Change::Deleted;
+        comparison
+            .files
+            .retain(|file| dirty::is_touched(file, &touched) || is_written(file) || is_folder(file));
+        let mut changes = change_set(repository, status, Scope::Touched, comparison.files);
+        changes.arrived = comparison.arrived;
+        Ok(changes)
     }
 }
 

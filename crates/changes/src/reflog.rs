@@ -58,6 +58,41 @@ pub(crate) fn since(
     }
 }
 
+/// Where HEAD was at an instant, and how long its log was then.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct HeadThen {
+    pub(crate) commit: Option<String>,
+    pub(crate) log_size: u64,
+    /// The log began later: the working tree was made since.
+    pub(crate) is_made_since: bool,
+}
+
+/// `None` where HEAD has not moved since, as far as the log tells. Its times are whole seconds; the second of the instant
+/// belongs to what was before.
+pub(crate) fn at(git_dir: &Path, seconds: i64) -> Option<HeadThen> {
+    let start = size(git_dir)?.saturating_sub(LARGEST_PART);
+    let text = read_part(git_dir, start)?;
+    let mut place = start;
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let before = place;
+        place += line.len() as u64;
+        let (who, _) = line.split_once('\t').unwrap_or((line, ""));
+        let time = who.trim_end().rsplit(' ').nth(1).and_then(|time| time.parse::<i64>().ok());
+        let is_cut = number == 0 && start > 0;
+        if is_cut || time.is_none_or(|time| time <= seconds) {
+            continue;
+        }
+        let mut ids = who.split(' ').map(str::to_owned);
+        let (from, to) = (ids.next()?, ids.next()?);
+        let is_made_since = from.bytes().all(|byte| byte == b'0');
+        return Some(match is_made_since {
+            true => HeadThen { commit: Some(to), log_size: place, is_made_since },
+            false => HeadThen { commit: Some(from), log_size: before, is_made_since },
+        });
+    }
+    None
+}
+
 fn read_part(git_dir: &Path, from: u64) -> Option<String> {
     let mut file = fs_err::File::open(git_dir.join("logs/HEAD")).ok()?;
     file.seek(SeekFrom::Start(from)).ok()?;
@@ -168,6 +203,24 @@ mod tests {
             };
             assert!(made.contains("b"), "{message}");
         }
+    }
+
+    #[test]
+    fn the_log_tells_where_head_was_at_an_instant() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = |from: &str, to: &str, time: i64| format!("{from} {to} A B <c> {time} +0000\tcommit: x\n");
+        fs_err::create_dir(folder.path().join("logs")).unwrap();
+        let lines = [line("0000", "a", 10), line("a", "b", 20), line("b", "c", 30)];
+        fs_err::write(folder.path().join("logs/HEAD"), lines.concat()).unwrap();
+        let then = |commit: &str, lines_before: usize, is_made_since| {
+            let log_size = lines[..lines_before].concat().len() as u64;
+            Some(HeadThen { commit: Some(commit.to_owned()), log_size, is_made_since })
+        };
+        let found: Vec<_> = [9, 10, 20, 29, 30].map(|seconds| at(folder.path(), seconds)).into();
+        assert_eq!(
+            found,
+            [then("a", 1, true), then("a", 1, false), then("b", 2, false), then("b", 2, false), None]
+        );
     }
 
     /// Somebody else's commit came between: it is not for certain that all of it is ours.

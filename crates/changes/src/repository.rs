@@ -11,6 +11,7 @@
 use std::path::{Path, PathBuf};
 
 use change_set::BytePath;
+use jiff::Timestamp;
 
 use crate::error::Error;
 use crate::git::Git;
@@ -105,6 +106,22 @@ impl Repository {
     /// The size of HEAD's log, which shows later how HEAD moved.
     pub fn reflog_size(&self) -> Option<u64> {
         reflog::size(&self.git_dir)
+    }
+
+    /// The commit that HEAD pointed to at an instant, by HEAD's log; `None` if HEAD has not moved since.
+    pub fn head_at(&self, instant: Timestamp) -> Option<String> {
+        reflog::at(&self.git_dir, instant.as_second())?.commit
+    }
+
+    /// Whether the working tree was made after an instant, by the beginning of HEAD's log.
+    pub fn is_made_since(&self, instant: Timestamp) -> bool {
+        reflog::at(&self.git_dir, instant.as_second()).is_some_and(|then| then.is_made_since)
+    }
+
+    /// Whether this is a submodule of the other repository, by where its git folder lies.
+    pub fn is_submodule_of(&self, outer: &Self) -> bool {
+        let is_within = |folder: &Path| self.git_dir.starts_with(folder.join("modules"));
+        (is_within(&outer.common_dir) || is_within(&outer.git_dir)) && self.root.starts_with(&outer.root)
     }
 
     /// The branch that HEAD is on; `None` where it is on none, or where the branches are kept in a format other than

@@ -128,6 +128,7 @@ pub(crate) fn stop_settings(state: PathBuf, git_limit: Duration) -> StopSettings
     StopSettings {
         state,
         user_file: configuration_file(),
+        home: home(),
         git: git().within(git_limit),
         slug: read(SLUG).and_then(|slug| slug.into_string().ok()),
     }

@@ -5,6 +5,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
 use crate::commands::autosave::AutosaveOutput;
+use crate::commands::check::CheckOutput;
 use crate::commands::doctor::DoctorOutput;
 use crate::commands::explain::{ExplainList, ExplainOutput};
 use crate::commands::init::InitOutput;
@@ -21,6 +22,7 @@ use crate::commands::verify::VerifyOutput;
 pub fn json_schemas() -> Vec<(&'static str, Schema)> {
     vec![
         ("autosave.schema.json", printed::<AutosaveOutput<'_>>()),
+        ("check.schema.json", printed::<CheckOutput<'_>>()),
         ("doctor.schema.json", printed::<DoctorOutput<'_>>()),
         ("explain.schema.json", printed::<ExplainOutput<'_>>()),
         ("explain-list.schema.json", printed::<ExplainList<'_>>()),

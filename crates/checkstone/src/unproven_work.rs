@@ -2,10 +2,11 @@
 //! out of the ledger that the hook reads too.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use changes::Repository;
 use gate::policy::Policy;
-use journal::{Journal, Standing};
+use journal::{Journal, SessionId, Standing};
 use serde::Serialize;
 use text::counted;
 use transcript::visible;
@@ -59,10 +60,30 @@ impl UnprovenWork {
         files.len()
     }
 
+    /// What is unproven in other repositories that the session's last stop judged, by their roots.
+    pub(crate) fn beside(
+        journal: &mut Journal,
+        session: SessionId,
+        own: Option<&Path>,
+    ) -> Result<Vec<(PathBuf, Self)>, CommandError> {
+        let roots = journal.read(|reader| reader.other_repositories(session))?;
+        let mut found = Vec::new();
+        for root in roots {
+            let repository = Repository::at(&root).filter(|_| own != Some(&root));
+            let Some(repository) = repository else { continue };
+            found.push((root, Self::of_repository(journal, &repository)?));
+        }
+        Ok(found)
+    }
+
+    /// How many files there are.
+    pub(crate) fn files(&self) -> usize {
+        self.0.iter().map(|standing| &standing.version.path).collect::<BTreeSet<_>>().len()
+    }
+
     /// `3 files`; `None` if there are none.
     pub(crate) fn count(&self) -> Option<String> {
-        let files: BTreeSet<_> = self.0.iter().map(|standing| &standing.version.path).collect();
-        (!files.is_empty()).then(|| counted(files.len(), "file"))
+        Some(self.files()).filter(|files| *files > 0).map(|files| counted(files, "file"))
     }
 
     /// `2 files need python-tests: a.py, b.py`

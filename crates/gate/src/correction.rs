@@ -23,7 +23,14 @@ impl Correction {
             self.results(),
             verdict.reason
         );
-        Verdict { decision: Decision::Pass, message: None, told_unproven: None, reason, ..verdict }
+        Verdict {
+            decision: Decision::Pass,
+            message: None,
+            hold: None,
+            told_unproven: None,
+            reason,
+            ..verdict
+        }
     }
 
     /// `the result of `pytest` was`

@@ -33,6 +33,9 @@ pub struct Inputs {
     pub said: Vec<String>,
     /// Where the agent works; paths in calls may be relative to it.
     pub cwd: String,
+    /// How the agent gets from there to the repository, if that lies elsewhere: `../lib`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     /// What the rest of the session says about the turn.
     #[serde(default, skip_serializing_if = "is_default")]
     pub session: SessionState,
@@ -237,6 +240,7 @@ impl Inputs {
             calls: reading.calls.into_iter().map(|call| RecordedCall::new(call, &cwd)).collect(),
             said,
             cwd,
+            folder: None,
             session: reading.session,
             repository: None,
             script_endings: BTreeMap::new(),

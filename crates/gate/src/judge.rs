@@ -6,7 +6,7 @@ use transcript::Extent as ReadExtent;
 
 use crate::changed::{self, Changed, by_category, scope};
 use crate::inputs::{Changes, CheckOutcome, Inputs, Waived};
-use crate::message::{self, Parts};
+use crate::message::{self, HoldMessage, Parts};
 use crate::policy::{Class, NoGit, NotUnderstood, Policy, Proof, RuleLevel, Telling};
 use crate::rules::actions::{self, Demand};
 use crate::rules::errors::Failure;
@@ -30,6 +30,7 @@ pub fn judge(policy: &Policy, inputs: &Inputs) -> Verdict {
     }
     let verdict = second_stop::judge(policy, inputs, || look(policy, inputs));
     let verdict = unproven::remark(policy, inputs, verdict);
+    let verdict = message::name_folder(inputs.folder.as_deref(), verdict);
     match &inputs.stop.corrects {
         Some(correction) => correction.for_the_record(verdict),
         None => verdict,
@@ -172,8 +173,9 @@ fn conclude(
         let all = &verdict.observations;
         let others: Vec<Observation> =
             all.iter().filter(|observation| is_letter || !is_in_a_step(observation)).cloned().collect();
-        message::compose(&Parts {
+        HoldMessage::new(&Parts {
             policy,
+            folder: inputs.folder.as_deref(),
             headline,
             changed: &verdict.changed,
             steps: &asked.steps,
@@ -206,7 +208,8 @@ fn conclude(
         }
     } else if extent == Extent::OnlyProse && policy.gate.docs_only == Telling::Hold {
         let sentence = Some(docs_only).filter(|_| is_letter);
-        (Decision::Hold, "only prose changed".to_owned(), compose(&verdict, sentence))
+        verdict.hold = Some(compose(&verdict, sentence));
+        (Decision::Hold, "only prose changed".to_owned(), String::new())
     } else if holds {
         let reason = match (failed, missing.is_empty()) {
             (true, _) => "a check failed".to_owned(),
@@ -214,7 +217,8 @@ fn conclude(
             (false, true) => format!("still failing: {}", asked.holding.listed()),
             (false, false) => format!("missing: {}", missing.join(", ")),
         };
-        (Decision::Hold, reason, compose(&verdict, checks.as_deref()))
+        verdict.hold = Some(compose(&verdict, checks.as_deref()));
+        (Decision::Hold, reason, String::new())
     } else if !verdict.observations.is_empty() {
         let clear = Some(all_clear).filter(|_| is_clear && policy.gate.all_clear != Telling::Silent);
         (Decision::Notify, "observations".to_owned(), notice(waived.as_deref().or(clear)))
@@ -233,7 +237,10 @@ fn conclude(
     };
     verdict.decision = decision;
     verdict.reason = reason;
-    verdict.message = (decision != Decision::Pass).then_some(message);
+    verdict.message = match &verdict.hold {
+        Some(hold) => Some(HoldMessage::joined(&[hold])),
+        None => (decision != Decision::Pass).then_some(message),
+    };
     verdict
 }
 

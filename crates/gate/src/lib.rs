@@ -9,6 +9,7 @@ mod correction;
 mod edited_files;
 mod explain;
 mod inputs;
+mod joined_verdict;
 mod judge;
 mod ledger_extract;
 mod message;
@@ -30,9 +31,10 @@ pub use inputs::{
     Changes, CheckOutcome, CheckResult, History, INPUTS_VERSION, Inputs, PlanFile, RecordedCall, Stop,
     Waiting, Waived, is_running_check,
 };
+pub use joined_verdict::JoinedVerdict;
 pub use judge::judge;
 pub use ledger_extract::{LedgerExtract, ProvenFile, UnprovenFile};
-pub use message::HEADER;
+pub use message::{HEADER, HoldMessage};
 pub use silence::{ASKED_BEFORE, is_edit, reports, waivers};
 pub use unproven::needs;
 pub use verdict::{

@@ -7,9 +7,9 @@ use transcript::OWN_PREFIX;
 
 use crate::inputs::{CheckOutcome, CheckResult};
 use crate::policy::Policy;
-use crate::silence::ASKED_BEFORE;
+use crate::silence::{self, ASKED_BEFORE};
 use crate::steps::Step;
-use crate::verdict::{ActionState, ActionVerdict, ChangedCategory, Observation, Rule};
+use crate::verdict::{ActionState, ActionVerdict, ChangedCategory, Observation, Rule, Verdict};
 
 /// The first line of R9's message.
 pub const HEADER: &str = "[checkstone] Context-aware checkpoint";
@@ -19,6 +19,8 @@ const LONGEST: usize = 2000;
 /// What the message is made of.
 pub(crate) struct Parts<'a> {
     pub(crate) policy: &'a Policy,
+    /// Where the agent has to go for it, if it is not where it works.
+    pub(crate) folder: Option<&'a str>,
     /// What is the matter, in the first line.
     pub(crate) headline: &'a str,
     pub(crate) changed: &'a [ChangedCategory],
@@ -32,51 +34,145 @@ pub(crate) struct Parts<'a> {
     pub(crate) unknown_waivers: &'a [String],
 }
 
-/// A hold.
-pub(crate) fn compose(parts: &Parts<'_>) -> String {
-    let is_letter = parts.policy.gate.turn_only;
-    let mut before = vec![match is_letter {
-        true => HEADER.to_owned(),
-        false => format!("{OWN_PREFIX} {}", parts.headline),
-    }];
-    if !parts.changed.is_empty() {
-        before.push(summary(parts.changed, is_letter));
-    }
-    before.extend(parts.sentence.map(str::to_owned));
-    if !parts.steps.is_empty() {
-        let title = if is_letter { "Required actions:\n" } else { "" };
-        before.push(format!("{title}{}", numbered(parts)));
-    }
-    let mut after = Vec::new();
-    if parts.policy.gate.capture {
-        after.push(parts.policy.messages.capture.clone());
-    }
-    let mut names: Vec<&str> = Vec::new();
-    for name in parts.steps.iter().flat_map(|step| &step.actions) {
-        if !names.contains(&name.as_str()) {
-            names.push(name);
+/// A hold in its parts, so that those of several repositories can be said as one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HoldMessage {
+    headline: String,
+    /// What changed, and what the policy's own checks said.
+    before: Vec<String>,
+    /// Above the steps.
+    title: &'static str,
+    steps: Vec<String>,
+    /// What is said of committing after the steps.
+    commit: Option<String>,
+    observations: Vec<String>,
+    capture: Option<String>,
+    /// The names of the actions that the agent can say it cannot do.
+    waivable: Vec<String>,
+    unknown_waivers: Vec<String>,
+}
+
+impl HoldMessage {
+    pub(crate) fn new(parts: &Parts<'_>) -> Self {
+        let gate = &parts.policy.gate;
+        let messages = &parts.policy.messages;
+        let mut waivable: Vec<String> = Vec::new();
+        for action in parts.steps.iter().flat_map(|step| &step.actions).filter(|_| gate.waivers) {
+            let name = silence::name_in(action, parts.folder);
+            if !waivable.contains(&name) {
+                waivable.push(name);
+            }
+        }
+        let changed = (!parts.changed.is_empty()).then(|| summary(parts));
+        let step = |step: &Step| {
+            let text = match parts.folder {
+                Some(folder) => format!("In `{folder}`: {}", begun_in_a_sentence(&step.text)),
+                None => step.text.clone(),
+            };
+            let names: Vec<String> =
+                step.actions.iter().map(|action| silence::name_in(action, parts.folder)).collect();
+            match gate.turn_only || names.is_empty() {
+                true => text,
+                false => format!("{text} ({})", names.join(", ")),
+            }
+        };
+        Self {
+            headline: match gate.turn_only {
+                true => HEADER.to_owned(),
+                false => format!("{OWN_PREFIX} {}", parts.headline),
+            },
+            before: changed.into_iter().chain(parts.sentence.map(str::to_owned)).collect(),
+            title: if gate.turn_only { "Required actions:\n" } else { "" },
+            steps: parts.steps.iter().map(step).collect(),
+            commit: (gate.commit && !parts.only_prose && !parts.steps.is_empty())
+                .then(|| messages.commit.clone()),
+            observations: match gate.turn_only {
+                true => parts.observations.iter().map(|observation| observation.text.clone()).collect(),
+                false => by_cause(parts.observations),
+            },
+            capture: gate.capture.then(|| messages.capture.clone()),
+            waivable,
+            unknown_waivers: parts.unknown_waivers.to_vec(),
         }
     }
-    if parts.policy.gate.waivers && !names.is_empty() {
-        let unknown = match parts.unknown_waivers {
-            [] => String::new(),
-            [name] => format!("{} is not an action here. ", listed([name])),
-            names => format!("{} are not actions here. ", listed(names)),
-        };
-        after.push(format!(
-            "{unknown}If a step cannot be done here, say so in a line of its own:\n`checkstone: cannot ACTION: REASON` \
-             (actions: {}).",
-            names.join(", ")
-        ));
+
+    /// One message for all of them: a section for each, and one numbering of the steps.
+    pub(crate) fn joined(holds: &[&Self]) -> String {
+        let first = holds.first().copied();
+        let mut after: Vec<String> = first.and_then(|hold| hold.capture.clone()).into_iter().collect();
+        let waivable: Vec<&str> = holds.iter().flat_map(|hold| &hold.waivable).map(String::as_str).collect();
+        let unknown: Vec<&String> = holds.iter().flat_map(|hold| &hold.unknown_waivers).collect();
+        if !waivable.is_empty() {
+            let unknown = match unknown.as_slice() {
+                [] => String::new(),
+                [name] => format!("{} is not an action here. ", listed([name])),
+                names => format!("{} are not actions here. ", listed(names)),
+            };
+            after.push(format!(
+                "{unknown}If a step cannot be done here, say so in a line of its own:\n`checkstone: cannot ACTION: REASON` \
+                 (actions: {}).",
+                waivable.join(", ")
+            ));
+        }
+        let mut numbered = 0;
+        let mut sections: Vec<(Vec<String>, &[String])> = Vec::new();
+        for hold in holds {
+            let mut section = hold.before.clone();
+            section.extend(hold.numbered(&mut numbered));
+            sections.push((section, &hold.observations));
+        }
+        let headline = first.map(|hold| hold.headline.clone()).unwrap_or_default();
+        let length = |text: &String| text.chars().count() + 2;
+        let taken: usize = sections.iter().flat_map(|(section, _)| section).chain(&after).map(length).sum();
+        let mut room = LONGEST.saturating_sub(taken + length(&headline));
+        let mut all = vec![headline];
+        for (section, observed) in sections {
+            all.extend(section);
+            let observed = observations(observed, room);
+            room = room.saturating_sub(observed.as_ref().map_or(0, length));
+            all.extend(observed);
+        }
+        all.extend(after);
+        text::shortened(&all.join("\n\n"), LONGEST)
     }
-    let taken = before.iter().chain(&after).map(|section| section.chars().count() + 2).sum();
-    let lines: Vec<String> = match is_letter {
-        true => parts.observations.iter().map(|observation| observation.text.clone()).collect(),
-        false => by_cause(parts.observations),
-    };
-    let observations = observations(&lines, LONGEST.saturating_sub(taken));
-    let sections: Vec<String> = before.into_iter().chain(observations).chain(after).collect();
-    text::shortened(&sections.join("\n\n"), LONGEST)
+
+    /// The steps with their numbers, after those of other holds.
+    fn numbered(&self, before: &mut usize) -> Option<String> {
+        let first = *before + 1;
+        let mut steps = self.steps.clone();
+        if let Some(commit) = &self.commit {
+            let those = match steps.len() {
+                1 => format!("step {first} is"),
+                count => format!("steps {first}-{} are", *before + count),
+            };
+            steps.push(commit.replace("{steps}", &those));
+        }
+        let lines = steps.iter().enumerate().map(|(place, step)| format!("{}. {step}", first + place));
+        let lines: Vec<String> = lines.collect();
+        *before += lines.len();
+        (!lines.is_empty()).then(|| format!("{}{}", self.title, lines.join("\n")))
+    }
+}
+
+/// `Run it` as it goes on after a colon.
+fn begun_in_a_sentence(text: &str) -> String {
+    let mut characters = text.chars();
+    match (characters.next(), characters.clone().next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => {
+            first.to_lowercase().chain(characters).collect()
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// Names the folder in what is said of a repository that the agent does not work in.
+pub(crate) fn name_folder(folder: Option<&str>, mut verdict: Verdict) -> Verdict {
+    if let (Some(folder), Some(message), None) = (folder, &verdict.message, &verdict.hold) {
+        let text = message.strip_prefix(OWN_PREFIX).map_or(message.as_str(), str::trim_start);
+        let text = format!("{OWN_PREFIX} In `{folder}`: {text}");
+        verdict.message = Some(text::shortened(&text, LONGEST));
+    }
+    verdict
 }
 
 /// What the person is told: one line if that is enough.
@@ -118,26 +214,6 @@ fn by_cause(observations: &[Observation]) -> Vec<String> {
         count => format!("{cause} ({count} times: {})", listed(commands)),
     };
     lines.into_iter().map(line).collect()
-}
-
-fn numbered(parts: &Parts<'_>) -> String {
-    let mut steps: Vec<String> = parts
-        .steps
-        .iter()
-        .map(|step| match parts.policy.gate.turn_only || step.actions.is_empty() {
-            true => step.text.clone(),
-            false => format!("{} ({})", step.text, step.actions.join(", ")),
-        })
-        .collect();
-    if parts.policy.gate.commit && !parts.only_prose {
-        let before = match steps.len() {
-            1 => "step 1 is".to_owned(),
-            last => format!("steps 1-{last} are"),
-        };
-        steps.push(parts.policy.messages.commit.replace("{steps}", &before));
-    }
-    let numbered = steps.iter().enumerate().map(|(place, step)| format!("{}. {step}", place + 1));
-    numbered.collect::<Vec<_>>().join("\n")
 }
 
 /// What the policy's own checks said, failures with the end of their output. They leave room for the steps.
@@ -229,8 +305,9 @@ fn observations(lines: &[String], room: usize) -> Option<String> {
     Some(text)
 }
 
-fn summary(changed: &[ChangedCategory], is_letter: bool) -> String {
+fn summary(parts: &Parts<'_>) -> String {
     const MOST: usize = 12;
+    let (changed, is_letter) = (parts.changed, parts.policy.gate.turn_only);
     let mut names: Vec<String> = changed
         .iter()
         .take(MOST)
@@ -242,7 +319,8 @@ fn summary(changed: &[ChangedCategory], is_letter: bool) -> String {
     if changed.len() > MOST {
         names.push(format!("and {} more", changed.len() - MOST));
     }
-    format!("Changed: {}", names.join(", "))
+    let place = parts.folder.map(|folder| format!(" in `{folder}`")).unwrap_or_default();
+    format!("Changed{place}: {}", names.join(", "))
 }
 
 /// The instruction, with the window of the logs filled in.

@@ -39,9 +39,9 @@ fn after_the_hold(policy: &Policy, inputs: &Inputs, looked: Verdict) -> Verdict 
             missing.join(", ")
         );
         let message = Some(message::sentence(policy, &text));
-        return Verdict { decision: Decision::Notify, message, reason, ..looked };
+        return Verdict { decision: Decision::Notify, message, hold: None, reason, ..looked };
     }
-    Verdict { decision: Decision::Pass, message: None, reason, ..looked }
+    Verdict { decision: Decision::Pass, message: None, hold: None, reason, ..looked }
 }
 
 fn uncommitted(policy: &Policy, inputs: &Inputs) -> Option<Verdict> {

@@ -37,17 +37,34 @@ pub fn waivers(policy: &Policy, inputs: &Inputs) -> Vec<Waived> {
 
 /// What the agent says it cannot do and no action is called. Words that are to be filled in are none.
 pub(crate) fn unknown_waivers(policy: &Policy, inputs: &Inputs) -> Vec<String> {
-    let is_name = |name: &&str| !name.starts_with('<') && *name != "ACTION";
+    // What is said of another folder is that repository's affair.
+    let is_name = |name: &&str| !name.starts_with('<') && *name != "ACTION" && !name.contains(IN);
     let names = said_waivers(inputs).map(|(action, _)| action).filter(is_name);
     names.filter(|name| policy.action(name).is_none()).map(|name| text::shortened(name, 40)).collect()
 }
 
-/// Action and reason of each line of this turn that waives something.
+/// What stands between an action and the folder of its repository: `python-tests in ../lib`.
+const IN: &str = " in ";
+
+/// An action as the agent is told of it, and names it if it cannot be done.
+pub(crate) fn name_in(action: &str, folder: Option<&str>) -> String {
+    folder.map_or_else(|| action.to_owned(), |folder| format!("{action}{IN}{folder}"))
+}
+
+/// Action and reason of each line of this turn that waives something in this repository.
 fn said_waivers(inputs: &Inputs) -> impl Iterator<Item = (&str, &str)> {
-    inputs.said.iter().flat_map(|text| text.lines()).filter_map(|line| {
+    let action_here = move |name: &'_ str| match (&inputs.folder, name.rsplit_once(IN)) {
+        (None, _) => Some(name.len()),
+        (Some(here), Some((action, folder))) => {
+            (folder.trim_matches(['`', '/']) == here.trim_matches('/')).then_some(action.len())
+        }
+        (Some(_), None) => None,
+    };
+    inputs.said.iter().flat_map(|text| text.lines()).filter_map(move |line| {
         let line = line.trim().trim_matches(['`', '*', '-', '>', ' ']);
         let (action, reason) = line.strip_prefix("checkstone: cannot ")?.split_once(':')?;
-        let (action, reason) = (action.trim().trim_matches('`'), reason.trim());
+        let (name, reason) = (action.trim().trim_matches('`'), reason.trim());
+        let action = name.get(..action_here(name)?)?;
         (!reason.is_empty()).then_some((action, reason))
     })
 }

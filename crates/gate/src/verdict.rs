@@ -4,6 +4,8 @@ use change_set::Scope;
 use serde::{Deserialize, Serialize};
 use transcript::Coverage;
 
+use crate::message::HoldMessage;
+
 /// The verdict and everything that led to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -28,6 +30,9 @@ pub struct Verdict {
     /// What the message tells of work that stays unproven.
     #[serde(skip)]
     pub told_unproven: Option<String>,
+    /// The parts of the message of a hold, by which it can be said together with those of other repositories.
+    #[serde(skip)]
+    pub hold: Option<HoldMessage>,
     /// Red tests that stay behind; see [`crate::reports`].
     #[serde(skip)]
     pub left_red: Vec<String>,
@@ -47,6 +52,7 @@ impl Verdict {
             coverage: coverage.clone(),
             standings: Vec::new(),
             told_unproven: None,
+            hold: None,
             left_red: Vec::new(),
         }
     }

@@ -19,6 +19,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/3.sql"),
     include_str!("schema/4.sql"),
     include_str!("schema/5.sql"),
+    include_str!("schema/6.sql"),
 ];
 
 /// What this binary writes, and the newest `min_reader` it understands.

@@ -55,6 +55,14 @@ pub(crate) const SEE: &str = concat!(
     columns!()
 );
 const FIND: &str = concat!("SELECT ", columns!(), " FROM sessions WHERE agent = ?1 AND client_id = ?2");
+/// The session may have been elsewhere, and a stop of it judged the repository too.
+const WORKED_IN: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM sessions WHERE repository = ?1 OR id IN
+         (SELECT session FROM verdicts JOIN turns ON turns.id = turn WHERE verdicts.repository = ?1)
+     ORDER BY seen_at DESC, id DESC LIMIT ?2"
+);
 const RECENT: &str = concat!("SELECT ", columns!(), " FROM sessions ORDER BY seen_at DESC, id DESC LIMIT ?1");
 
 impl Session {
@@ -84,6 +92,13 @@ impl Reading<'_> {
     /// The sessions that were seen last, newest first.
     pub fn recent_sessions(&self, limit: usize) -> Result<Vec<Session>, JournalError> {
         self.rows("list the sessions", RECENT, [i64::try_from(limit).unwrap_or(i64::MAX)], Session::from_row)
+    }
+
+    /// The sessions that worked in a repository, by its root, newest first.
+    pub fn sessions_in(&self, root: &Path, limit: usize) -> Result<Vec<Session>, JournalError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let parameters = params![PathText(root), limit];
+        self.rows("list the sessions of a repository", WORKED_IN, parameters, Session::from_row)
     }
 }
 

@@ -97,7 +97,7 @@ impl Reading<'_> {
     pub fn unjudged_turns(&self, session: SessionId) -> Result<Option<UnjudgedTurns>, JournalError> {
         let last = format!(
             "SELECT {COLUMNS} FROM turns WHERE session = ?1 AND id > coalesce(
-                 (SELECT max(turn) FROM verdicts WHERE scope <> '' AND turn IN
+                 (SELECT max(turn) FROM verdicts WHERE scope <> '' AND repository IS NULL AND turn IN
                      (SELECT id FROM turns WHERE session = ?1 ORDER BY id DESC LIMIT {MOST_UNJUDGED} OFFSET 1)), 0)
              ORDER BY id DESC LIMIT {MOST_UNJUDGED}"
         );

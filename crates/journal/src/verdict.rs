@@ -14,6 +14,10 @@ use crate::{JournalError, Reading, SessionId, TurnId, Writing};
 /// Larger inputs are not kept; the verdict then cannot be replayed, and says so.
 const LARGEST_INPUTS: usize = 2 * 1024 * 1024;
 
+/// The last turn of a session that has a verdict.
+const LAST_JUDGED: &str = "SELECT max(turn) FROM verdicts WHERE turn IN
+    (SELECT id FROM turns WHERE session = ?1 ORDER BY id DESC LIMIT 20)";
+
 /// Well above what any message may have.
 const LONGEST_MESSAGE: usize = 16 * 1024;
 
@@ -30,6 +34,8 @@ pub struct Inputs<Bytes> {
 #[derive(Clone, Debug)]
 pub struct NewVerdict<'a> {
     pub turn: TurnId,
+    /// The root that it is about; `None` if that is the one of the session.
+    pub repository: Option<&'a Path>,
     pub at: Timestamp,
     pub decision: Decision,
     /// Where the change set comes from.
@@ -64,12 +70,13 @@ pub enum Of<'a> {
 }
 
 const SELECT: &str = "
-    SELECT verdicts.id, turn, session, agent, client_id, repository, at, verdict, scope, message, timings
+    SELECT verdicts.id, turn, session, agent, client_id, coalesce(verdicts.repository, sessions.repository), at, verdict,
+        scope, message, timings
     FROM verdicts JOIN turns ON turns.id = turn JOIN sessions ON sessions.id = session";
 
 pub(crate) const RECORD: &str = "
-    INSERT INTO verdicts (turn, at, verdict, scope, message, timings, inputs_version, inputs_size, inputs)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    INSERT INTO verdicts (turn, at, verdict, scope, message, timings, inputs_version, inputs_size, inputs, repository)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
 impl RecordedVerdict {
     fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
@@ -112,10 +119,44 @@ impl Reading<'_> {
         self.rows(
             "list the verdicts",
             &format!(
-                "{SELECT} WHERE (?1 IS NULL OR session = ?1) AND (?2 IS NULL OR repository = ?2)
+                "{SELECT} WHERE (?1 IS NULL OR session = ?1) AND (?2 IS NULL OR coalesce(verdicts.repository, sessions.repository) = ?2)
                  ORDER BY verdicts.id DESC LIMIT ?3"
             ),
             params![session, repository, i64::try_from(limit).unwrap_or(i64::MAX)],
+            RecordedVerdict::from_row,
+        )
+    }
+
+    /// The verdicts of the session's last stop, the latest first: one for each repository that it judged.
+    pub fn verdicts_of_last_stop(&self, session: SessionId) -> Result<Vec<RecordedVerdict>, JournalError> {
+        let recent = self.rows(
+            "read the verdicts of a stop",
+            &format!("{SELECT} WHERE turn = ({LAST_JUDGED}) ORDER BY verdicts.id DESC"),
+            [session.0],
+            RecordedVerdict::from_row,
+        )?;
+        let last = recent.first().map(|verdict| (verdict.turn, verdict.at));
+        Ok(recent.into_iter().take_while(|verdict| Some((verdict.turn, verdict.at)) == last).collect())
+    }
+
+    /// The other repositories that the session's last judged turn was about.
+    pub fn other_repositories(&self, session: SessionId) -> Result<Vec<PathBuf>, JournalError> {
+        self.rows(
+            "read the other repositories of a session",
+            &format!(
+                "SELECT DISTINCT repository FROM verdicts WHERE repository IS NOT NULL AND turn = ({LAST_JUDGED})"
+            ),
+            [session.0],
+            |row| row.get::<_, StoredPath>(0).map(|path| path.0),
+        )
+    }
+
+    /// The other verdicts of the stop that this one is of.
+    pub fn beside_verdict(&self, verdict: &RecordedVerdict) -> Result<Vec<RecordedVerdict>, JournalError> {
+        self.rows(
+            "read the verdicts of a stop",
+            &format!("{SELECT} WHERE turn = ?1 AND at = ?2 AND verdicts.id <> ?3 ORDER BY verdicts.id"),
+            params![verdict.turn.0, Milliseconds(verdict.at), verdict.id.0],
             RecordedVerdict::from_row,
         )
     }
@@ -149,6 +190,7 @@ impl Writing<'_> {
             new.inputs.version,
             new.inputs.bytes.len() as i64,
             Some(new.inputs.bytes).filter(|bytes| bytes.len() <= LARGEST_INPUTS),
+            new.repository.map(PathText),
         ];
         self.change("record a verdict", RECORD, parameters)?;
         Ok(VerdictId(self.connection.last_insert_rowid()))

@@ -46,7 +46,7 @@ pub(crate) fn without_need(
     if paths.is_empty() {
         return Vec::new();
     }
-    let before = changes::committed_texts(repository, git, &paths).unwrap_or_default();
+    let before = changes::committed_texts(repository, git, "HEAD", &paths).unwrap_or_default();
     let is_same_code = |(path, before): (&&BytePath, Option<String>)| {
         let path = path.to_string();
         let after = text(&repository.root, &path).ok().and_then(|bytes| String::from_utf8(bytes).ok())?;

@@ -1,20 +1,22 @@
 //! The agent wants to stop, and its client waits for the answer: git is started first, and everything else is done while
 //! it runs. Whatever fails makes the agent pass; the log says so.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use agents::Answer;
+use changes::Pending;
 use journal::{Author, Journal, OpenFor};
 use transcript::OWN_PREFIX;
 
 use crate::client_event::ClientEvent;
 use crate::judged_stop::JudgedStop;
 use crate::known_turn;
-use crate::last_words;
 use crate::notices::Reduction;
 use crate::policy_files::{FoundTexts, PolicyTexts};
 use crate::prompt_policy::PolicyChange;
-use crate::stop_case::{AskedBy, StopCase};
+use crate::stop_case::{AskedBy, JudgedRepository, StopCase, baseline};
+use crate::stop_look::{StopLook, way_to};
+use crate::trust;
 use crate::workplace::Workplace;
 
 const NO_POLICY: &str = "there is no policy here";
@@ -44,21 +46,15 @@ pub enum Purpose {
 }
 
 /// Judges the stop of a client. Records nothing but that a broken policy was told, and that the policy changed.
-pub fn judge(mut event: ClientEvent, workplace: Workplace, purpose: Purpose) -> Stop {
+pub fn judge(mut event: ClientEvent, mut workplace: Workplace, purpose: Purpose) -> Stop {
     let is_saving = purpose == Purpose::VerdictAndSave;
-    let idle = why_idle(workplace.found.policy.as_ref());
-    let Workplace { repository, root, found } = workplace;
-    let (Some(root), true) = (root, idle.is_none() || is_saving || Journal::exists(&event.settings.state))
-    else {
+    let mut idle = why_idle(workplace.found.policy.as_ref());
+    let is_looked_at = workplace.root.is_some() && (idle.is_none() || is_saving);
+    if !is_looked_at && !Journal::exists(&event.settings.state) {
         return silent(idle.unwrap_or(NO_POLICY), None);
-    };
-    let git = event.settings.git.clone();
-    let start = |repository: &Option<changes::Repository>, event: &ClientEvent| match repository {
-        Some(repository) => changes::start_in(repository.clone(), &git),
-        None => changes::start(&event.cwd, &git),
-    };
+    }
     // Where nothing is judged, git is started only if the prompt's policy counts.
-    let mut pending = (idle.is_none() || is_saving).then(|| start(&repository, &event));
+    let mut pending = is_looked_at.then(|| start(&workplace, &event));
     event.stopwatch.lap("git start");
     let mut journal = match Journal::open(&event.settings.state, OpenFor::Hook) {
         Ok(journal) => journal,
@@ -67,46 +63,92 @@ pub fn judge(mut event: ClientEvent, workplace: Workplace, purpose: Purpose) -> 
         }
         Err(_) => return silent(idle.unwrap_or(NO_POLICY), None),
     };
-    let change = policy_change(&mut journal, &event, &root, &found);
-    let (idle, counting) = match change {
-        Some(change) => (why_idle(change.before.as_ref()), change.before),
-        None => (idle, found.policy),
-    };
-    if let (Some(reason), false) = (idle, is_saving) {
-        return silent(reason, Some(UnjudgedStop { event, journal }));
+    let mut folder = None;
+    if let Some(begun) = begun_in(&mut journal, &event, &workplace) {
+        folder = begun.root.as_deref().map(|root| way_to(root, &event.cwd));
+        workplace = begun;
+        idle = why_idle(workplace.found.policy.as_ref());
+        pending = None;
     }
-    let texts = counting.unwrap_or(found.user);
+    let mut counting = workplace.found.policy.take();
+    if let Some(root) = &workplace.root {
+        let found = FoundTexts { policy: counting, user: workplace.found.user.clone() };
+        counting = match policy_change(&mut journal, &event, root, &found) {
+            Some(change) => {
+                idle = why_idle(change.before.as_ref());
+                change.before
+            }
+            None => found.policy,
+        };
+    }
     let is_gated = idle.is_none();
-    let pending = pending.take().unwrap_or_else(|| start(&repository, &event));
+    let texts = counting.unwrap_or_else(|| workplace.found.user.clone());
     event.stopwatch.lap("journal");
-    let policy = match texts.load() {
-        Ok(policy) => policy,
-        Err(problems) => return broken_policy(event, journal, &problems.to_string()),
-    };
-    event.stopwatch.lap("policy");
-    let span =
-        known_turn::unjudged_turns(&mut journal, &event).filter(|_| is_gated && !policy.gate.turn_only);
-    let case = StopCase { texts, policy, asked_by: AskedBy::Client, is_gated, repository, root, span };
-    let mut reading = last_words::read(&event, case.span.as_ref());
-    let mut may_wait = last_words::may_come(&event, &reading);
-    if may_wait && (case.policy.checks.count() > 0 || is_saving) {
-        // Checks take seconds and must not run twice; how full the context is stands in what is written last.
-        reading = last_words::wait(&event, case.span.as_ref());
-        may_wait = false;
-    }
-    let judged = match case.judge(&mut event, Some(&mut journal), pending, reading) {
-        // What is not written yet can only be the last tenth of a second; it counts where it could change the answer.
-        Ok(draft) if may_wait && draft.is_open() => {
-            let pending = changes::start(&event.cwd, &git);
-            let reading = last_words::wait(&event, case.span.as_ref());
-            case.judge(&mut event, Some(&mut journal), pending, reading)
+    let mut broken = None;
+    let mut case = None;
+    if let (Some(root), true) = (&workplace.root, is_gated || is_saving) {
+        match texts.load() {
+            Ok(policy) => {
+                case = Some(StopCase {
+                    folder,
+                    span: known_turn::unjudged_turns(&mut journal, &event)
+                        .filter(|_| is_gated && !policy.gate.turn_only),
+                    texts,
+                    policy,
+                    asked_by: AskedBy::Client,
+                    is_gated,
+                    repository: workplace.repository.clone(),
+                    root: root.clone(),
+                    beside: None,
+                });
+            }
+            Err(problems) => broken = Some(problems.to_string()),
         }
-        judged => judged,
-    };
-    match judged {
-        Ok(turn) => Stop::Judged(Box::new(JudgedStop { event, case, journal, turn })),
-        Err(error) => settled(&event, &error.to_string()),
     }
+    event.stopwatch.lap("policy");
+    let looked =
+        StopLook { event: &mut event, journal: &mut journal, workplace: &workplace, case: case.as_ref() }
+            .judge(pending, is_saving);
+    let (own, mut others) = match looked {
+        Ok(looked) => looked,
+        Err(error) => return settled(&event, &error.to_string()),
+    };
+    let unjudged = match (case.zip(own), broken) {
+        (Some((case, turn)), _) => {
+            return Stop::Judged(Box::new(JudgedStop { event, case, journal, turn, others }));
+        }
+        (None, Some(problems)) if others.is_empty() => return broken_policy(event, journal, &problems),
+        (None, Some(problems)) => {
+            note_broken(&mut journal, &event, workplace.root.as_deref(), "", &problems);
+            NO_POLICY
+        }
+        (None, None) => idle.unwrap_or(NO_POLICY),
+    };
+    match others.is_empty() {
+        true => silent(unjudged, Some(UnjudgedStop { event, journal })),
+        false => {
+            let JudgedRepository { case, turn } = others.remove(0);
+            Stop::Judged(Box::new(JudgedStop { event, case, journal, turn, others }))
+        }
+    }
+}
+
+fn start(workplace: &Workplace, event: &ClientEvent) -> Result<Pending, changes::Error> {
+    match &workplace.repository {
+        Some(repository) => changes::start_in(repository.clone(), &event.settings.git),
+        None => changes::start(&event.cwd, &event.settings.git),
+    }
+}
+
+/// Where the turn began, if the agent has left that repository since (L9).
+fn begun_in(journal: &mut Journal, event: &ClientEvent, workplace: &Workplace) -> Option<Workplace> {
+    let session = journal.read(|reader| reader.session(event.agent(), &event.session)).ok()??;
+    let is_left = |root: &PathBuf| workplace.root.as_ref() != Some(root) && event.cwd.is_dir();
+    let root = session.repository.filter(is_left)?;
+    let turn = journal.read(|reader| reader.latest_turn(session.id)).ok()??;
+    let begun = Workplace::find(&root, event.settings.user_file.as_deref());
+    let is_its = begun.repository.as_ref().zip(baseline(&turn)).is_some_and(|(one, then)| then.is_of(one));
+    is_its.then_some(begun)
 }
 
 /// Why nothing is judged by this policy, if so.
@@ -143,6 +185,24 @@ fn policy_change(
             None
         }
     }
+}
+
+/// A broken policy beside others that are not.
+pub(crate) fn note_broken(
+    journal: &mut Journal,
+    event: &ClientEvent,
+    root: Option<&Path>,
+    place: &str,
+    problems: &str,
+) {
+    Reduction {
+        author: Author::Unknown,
+        repository: root,
+        key: &format!("broken:{}:{}", root.unwrap_or(Path::new("")).display(), trust::hash(problems)),
+        is_told: false,
+        text: &format!("The policy{place} is broken, so nothing is checked there:\n{problems}"),
+    }
+    .note(journal, event);
 }
 
 /// A broken policy blocks nobody; the person is told, once for each mistake.

@@ -5,7 +5,7 @@ use std::path::Path;
 use gate::Waived;
 use journal::{Journal, JournalError, Session, SessionId, Turn, TurnId, UnjudgedTurns, Writing};
 use serde::{Deserialize, Serialize};
-use transcript::{Agent, Reading};
+use transcript::Agent;
 
 use crate::client_event::ClientEvent;
 
@@ -35,6 +35,26 @@ struct ToldUnproven {
     text: String,
 }
 
+/// Whose memory of a session is meant: that of its own repository, or that of another one, by its root.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SessionPart<'a>(pub(crate) Option<&'a Path>);
+
+impl SessionPart<'_> {
+    /// As the journal has the name of an action or value.
+    pub(crate) fn name(self, name: &str) -> String {
+        self.0.map_or_else(|| name.to_owned(), |root| format!("{name} in {}", root.display()))
+    }
+
+    /// The name without the repository; `None` if it is another one's.
+    fn own(self, name: &str) -> Option<String> {
+        match (self.0, name.split_once(" in /")) {
+            (None, None) => Some(name.to_owned()),
+            (None, Some(_)) => None,
+            (Some(root), _) => name.strip_suffix(&format!(" in {}", root.display())).map(str::to_owned),
+        }
+    }
+}
+
 /// The values of a session that hold what the person was told.
 const REPORTED: &str = "reported";
 const TOLD_UNPROVEN: &str = "told-unproven";
@@ -43,13 +63,14 @@ impl KnownTurn {
     pub(crate) fn read(
         journal: Option<&mut Journal>,
         event: &ClientEvent,
-        reading: &Reading,
+        shown: Option<&transcript::Turn>,
+        part: SessionPart<'_>,
     ) -> Result<Self, JournalError> {
         // The transcript knows which prompt opened the turn, also where the client counts a notification as a new one.
-        let recorded = reading.turn.as_ref().and_then(|turn| turn.id.clone());
+        let recorded = shown.and_then(|turn| turn.id.clone());
         let known_prompt = recorded.is_some();
         let key = recorded.or_else(|| event.payload.turn.clone());
-        let opened_at = reading.turn.as_ref().and_then(|turn| turn.started_at.as_deref()?.parse().ok());
+        let opened_at = shown.and_then(|turn| turn.started_at.as_deref()?.parse().ok());
         let mut known = Self { key, opened_at, ..Self::default() };
         let Some(journal) = journal else { return Ok(known) };
         journal.read(|reader| {
@@ -66,14 +87,17 @@ impl KnownTurn {
             known.waived = reader
                 .waivers(session.id)?
                 .into_iter()
-                .map(|waiver| Waived { action: waiver.action, reason: waiver.reason })
+                .filter_map(|waiver| {
+                    Some(Waived { action: part.own(&waiver.action)?, reason: waiver.reason })
+                })
                 .collect();
-            let reported = reader.value(session.id, REPORTED)?;
+            let reported = reader.value(session.id, &part.name(REPORTED))?;
             known.reported = reported.and_then(|json| serde_json::from_slice(&json).ok()).unwrap_or_default();
             if let Some(turn) = &known.turn {
-                known.held_before = reader.actions_held_before(turn.id)?;
+                let held = reader.actions_held_before(turn.id)?;
+                known.held_before = held.iter().filter_map(|action| part.own(action)).collect();
                 known.opened_at = Some(turn.opened_at);
-                let told = reader.value(session.id, TOLD_UNPROVEN)?;
+                let told = reader.value(session.id, &part.name(TOLD_UNPROVEN))?;
                 let told = told.and_then(|json| serde_json::from_slice::<ToldUnproven>(&json).ok());
                 known.told_unproven = told.filter(|told| told.turn == turn.id.0).map(|told| told.text);
             }
@@ -86,12 +110,13 @@ impl KnownTurn {
 pub(crate) fn remember_reports(
     writing: &Writing<'_>,
     session: SessionId,
+    part: SessionPart<'_>,
     before: &[String],
     now: Vec<String>,
 ) -> Result<(), JournalError> {
     let all = [before, &now].concat();
     match serde_json::to_vec(&all) {
-        Ok(json) if !now.is_empty() => writing.set_value(session, REPORTED, &json),
+        Ok(json) if !now.is_empty() => writing.set_value(session, &part.name(REPORTED), &json),
         _ => Ok(()),
     }
 }
@@ -109,11 +134,12 @@ pub fn unjudged_turns(journal: &mut Journal, event: &ClientEvent) -> Option<Unju
 pub(crate) fn remember_told_unproven(
     writing: &Writing<'_>,
     session: SessionId,
+    part: SessionPart<'_>,
     turn: TurnId,
     text: &str,
 ) -> Result<(), JournalError> {
     match serde_json::to_vec(&ToldUnproven { turn: turn.0, text: text.to_owned() }) {
-        Ok(json) => writing.set_value(session, TOLD_UNPROVEN, &json),
+        Ok(json) => writing.set_value(session, &part.name(TOLD_UNPROVEN), &json),
         Err(_) => Ok(()),
     }
 }

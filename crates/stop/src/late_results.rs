@@ -2,6 +2,8 @@
 //! is looked at again, if it left something unproven: calls that had no result then may have one now. What comes out is recorded as
 //! another verdict of the same turn, and what is proven by it is proven. A further stop of the turn judges all of it anew anyway.
 
+use std::path::{Path, PathBuf};
+
 use gate::{ContentProof, Correction, Decision, INPUTS_VERSION, Inputs, RecordedCall, Verdict};
 use jiff::{SignedDuration, Timestamp};
 use journal::{
@@ -13,6 +15,7 @@ use transcript::{Call, OWN_PREFIX, Outcome};
 
 use crate::client_event::ClientEvent;
 use crate::last_words;
+use crate::other_repositories;
 use crate::policy_files::PolicyTexts;
 use crate::record::{self, PackedCalls, Record};
 use crate::stop_case::own_words;
@@ -31,6 +34,10 @@ struct OpenVerdict {
     repository: RepositoryId,
     unproven: Vec<Standing>,
     record: Record,
+    /// It is about another repository than that of the session.
+    is_other: bool,
+    /// Repositories inside of this one that the same stop judged.
+    inner: Vec<PathBuf>,
 }
 
 /// Corrects the last verdict of the session, if results came late. What the person should hear of it.
@@ -64,6 +71,7 @@ fn open_verdicts(journal: &mut Journal, event: &ClientEvent) -> Result<Vec<OpenV
             return Ok(Vec::new());
         };
         let mut open = Vec::new();
+        let roots: Vec<PathBuf> = recorded.iter().filter_map(|one| one.repository.clone()).collect();
         for recorded in recorded {
             let root = recorded.repository.as_deref().and_then(changes::Repository::at);
             let id = root.map_or(Ok(None), |repository| reader.repository(&repository.common_dir))?;
@@ -79,7 +87,13 @@ fn open_verdicts(journal: &mut Journal, event: &ClientEvent) -> Result<Vec<OpenV
             }
             let record = reader.inputs(recorded.id)?.and_then(|inputs| Record::read(&inputs.bytes));
             if let Some(record) = record {
-                open.push(OpenVerdict { recorded, turn: turn.clone(), repository, unproven, record });
+                let is_other = recorded.repository != session.repository;
+                let is_inner = |root: &&PathBuf| {
+                    recorded.repository.as_ref().is_some_and(|own| root.starts_with(own) && *root != own)
+                };
+                let inner = roots.iter().filter(is_inner).cloned().collect();
+                let turn = turn.clone();
+                open.push(OpenVerdict { recorded, turn, repository, unproven, record, is_other, inner });
             }
         }
         Ok(open)
@@ -88,15 +102,19 @@ fn open_verdicts(journal: &mut Journal, event: &ClientEvent) -> Result<Vec<OpenV
 
 impl OpenVerdict {
     fn correct(self, journal: &mut Journal, event: &ClientEvent) -> Result<Option<String>, JournalError> {
-        let Self { recorded, turn, repository, unproven, record } = self;
+        let Self { recorded, turn, repository, unproven, record, is_other, inner } = self;
         let Record { texts, mut inputs, verdict: before, .. } = record;
         let span = UnjudgedTurns { first: turn.clone(), turns: 2 };
         let reading = last_words::read(event, Some(&span));
-        let Some(commands) = add_results(&mut inputs, reading.calls, &turn, recorded.at) else {
-            return Ok(None);
-        };
         let texts = PolicyTexts::of_texts(texts, None);
         let (Ok(policy), Some(root)) = (texts.load(), &recorded.repository) else { return Ok(None) };
+        // What was done in other repositories says nothing about this one.
+        let inner: Vec<&Path> = inner.iter().map(PathBuf::as_path).collect();
+        let cwd = inputs.cwd.clone();
+        let is_here = |call: &RecordedCall| other_repositories::is_about(call, root, &inner, &cwd);
+        let Some(commands) = add_results(&mut inputs, reading.calls, &turn, recorded.at, is_here) else {
+            return Ok(None);
+        };
         let correction = Correction { verdict: recorded.id.0, commands };
         let results = correction.results();
         inputs.repository = own_words(root, &policy, &inputs);
@@ -111,6 +129,7 @@ impl OpenVerdict {
         journal.write(|writing| {
             let id = writing.record_verdict(&NewVerdict {
                 turn: turn.id,
+                repository: Some(root.as_path()).filter(|_| is_other),
                 at: event.now,
                 decision: Decision::Pass,
                 scope: verdict.scope,
@@ -156,7 +175,13 @@ fn proven<'a>(verdict: &'a Verdict, unproven: &'a [Standing]) -> Vec<(&'a Standi
 
 /// Adds the results of calls that had none, and calls that were not written yet. The commands among them; `None` if there is
 /// nothing new. What began after the stop belongs to what comes next.
-fn add_results(inputs: &mut Inputs, calls: Vec<Call>, turn: &Turn, stop: Timestamp) -> Option<Vec<String>> {
+fn add_results(
+    inputs: &mut Inputs,
+    calls: Vec<Call>,
+    turn: &Turn,
+    stop: Timestamp,
+    is_here: impl Fn(&RecordedCall) -> bool,
+) -> Option<Vec<String>> {
     let (mut commands, mut is_new) = (Vec::new(), false);
     for call in calls {
         let known = inputs.calls.iter_mut().find(|known| known.call.id == call.id);
@@ -167,7 +192,13 @@ fn add_results(inputs: &mut Inputs, calls: Vec<Call>, turn: &Turn, stop: Timesta
             Some(known) if known.call.outcome == Outcome::Unknown && call.outcome != Outcome::Unknown => {
                 known.call = call;
             }
-            None if is_of_turn => inputs.calls.push(RecordedCall::new(call, &inputs.cwd)),
+            None if is_of_turn => {
+                let recorded = RecordedCall::new(call, &inputs.cwd);
+                if !is_here(&recorded) {
+                    continue;
+                }
+                inputs.calls.push(recorded);
+            }
             _ => continue,
         }
         is_new = true;

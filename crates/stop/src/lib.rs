@@ -18,6 +18,7 @@ mod last_words;
 mod late_results;
 mod lock_file;
 pub mod notices;
+mod other_repositories;
 mod plan_file;
 pub mod policy_files;
 mod prompt_policy;
@@ -28,7 +29,9 @@ mod seen_contents;
 mod settings;
 mod shared_files;
 mod stop_case;
+mod stop_look;
 mod stopwatch;
+mod submodules;
 pub mod trust;
 pub mod turn_start_snapshot;
 mod verification;
@@ -48,7 +51,7 @@ pub use prompt_policy::{PackedPolicy, PolicyChange, had_own_file};
 pub use record::Record;
 pub use seen_contents::live_unproven;
 pub use settings::StopSettings;
-pub use stop_case::{AskedBy, JudgedTurn, StopCase, StopError, baseline};
+pub use stop_case::{AskedBy, JudgedRepository, JudgedTurn, StopCase, StopError, baseline};
 pub use stopwatch::Stopwatch;
 pub use verification::{
     MissingProof, ProvenByAction, ProvingRun, Verification, VerificationError, VerifiedPart, VerifiedPlace,

@@ -74,6 +74,16 @@ impl PolicyTexts {
 
 impl FoundTexts {
     pub fn read(root: &Path, user_file: Option<&Path>) -> Self {
+        let own = inside(root, &root.join(FILE_NAME)).and_then(|path| read(&path));
+        Self::with_own(root, user_file, own)
+    }
+
+    /// What they would say if the repository's own file had this text.
+    pub(crate) fn with_own(
+        root: &Path,
+        user_file: Option<&Path>,
+        own: Result<Option<String>, UnreadText>,
+    ) -> Self {
         let mut unreadable = None;
         let mut text_of = |name: &str, text: Result<Option<String>, UnreadText>| {
             text.unwrap_or_else(|problem| {
@@ -83,7 +93,7 @@ impl FoundTexts {
         };
         let user = text_of(USER_FILE_NAME, users_text(user_file)).unwrap_or_default();
         let own_file = root.join(FILE_NAME);
-        let own = text_of(FILE_NAME, inside(root, &own_file).and_then(|path| read(&path)));
+        let own = text_of(FILE_NAME, own);
         let user = UserFile::read(USER_FILE_NAME, &user).unwrap_or_else(|problems| {
             unreadable = Some(problems);
             UserFile::default()

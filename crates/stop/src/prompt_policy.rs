@@ -1,15 +1,19 @@
 //! The policy that counts for a turn is the one at its prompt: whoever is held by it must not be able to loosen it. The
 //! prompt keeps the texts by their content, and a stop whose texts are the same does nothing more than compare.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use change_set::BytePath;
+use changes::{GitProgram, Repository};
 use gate::policy::changed_keys;
+use jiff::Timestamp;
 use journal::{Journal, JournalError, TurnId, Writing};
 use serde::{Deserialize, Serialize};
 use text::{counted, head};
 
 use crate::client_event::ClientEvent;
-use crate::known_turn::KnownTurn;
+use crate::known_turn::{KnownTurn, SessionPart};
 use crate::last_words;
 use crate::policy_files::{FILE_NAME, FoundTexts, PolicyText, PolicyTexts};
 use crate::trust;
@@ -109,7 +113,8 @@ impl PolicyChange {
             return Ok(None);
         }
         // Whose turn ends is worth a look: a prompt that was not recorded has no policy to go by.
-        let known = KnownTurn::read(Some(journal), event, &last_words::read(event, None))?;
+        let shown = last_words::read(event, None).turn;
+        let known = KnownTurn::read(Some(journal), event, shown.as_ref(), SessionPart(None))?;
         let Some(turn) = known.turn else { return Ok(None) };
         match journal.read(|reader| reader.policy_of_turn(turn.id))? {
             Some(hash) if Some(&hash) != now.as_ref() => Self::between(journal, turn.id, &hash, root, found),
@@ -220,6 +225,46 @@ impl PolicyChange {
     /// By which the same change is known again.
     pub fn key(&self) -> String {
         format!("policy:{}:{}", self.turn.0, self.after)
+    }
+}
+
+/// The policy of a repository that no prompt was recorded for.
+#[derive(Debug)]
+pub(crate) struct UnseenPolicy {
+    pub(crate) texts: Option<PolicyTexts>,
+    /// Its file is not what it was when the turn began.
+    pub(crate) is_changed: bool,
+}
+
+impl UnseenPolicy {
+    /// What it was when the turn began: the file as it lies there if nobody touched it since, else as HEAD had it then.
+    pub(crate) fn at(
+        repository: &Repository,
+        began: Timestamp,
+        user_file: Option<&Path>,
+        git: &GitProgram,
+    ) -> Self {
+        let Repository { root, .. } = repository;
+        let is_younger = |seconds: i64, nanoseconds: i64| {
+            let began = (began.as_second(), i64::from(began.subsec_nanosecond()));
+            (seconds, nanoseconds) >= began
+        };
+        let touched = match root.join(FILE_NAME).symlink_metadata() {
+            Ok(file) => is_younger(file.ctime(), file.ctime_nsec()),
+            // A file that was removed left its trace in the folder.
+            Err(_) => root.metadata().is_ok_and(|root| is_younger(root.mtime(), root.mtime_nsec())),
+        };
+        let found = FoundTexts::read(root, user_file);
+        if !touched {
+            return Self { texts: found.policy, is_changed: false };
+        }
+        let head = repository.head_at(began).or_else(|| repository.head_commit());
+        let head = head.as_deref().unwrap_or("HEAD");
+        let committed = changes::committed_texts(repository, git, head, &[&BytePath::from(FILE_NAME)]);
+        let then = committed.ok().and_then(|texts| texts.into_iter().next()).flatten();
+        let then = FoundTexts::with_own(root, user_file, Ok(then));
+        let is_changed = !differences(&then.texts().texts, found.texts()).is_empty();
+        Self { texts: then.policy, is_changed }
     }
 }
 

@@ -8,6 +8,8 @@ pub struct StopSettings {
     pub state: PathBuf,
     /// The user's own configuration.
     pub user_file: Option<PathBuf>,
+    /// The user's home, which is nobody's project even if it is a repository.
+    pub home: Option<PathBuf>,
     pub git: changes::GitProgram,
     /// The work item of sessions that have none of their own.
     pub slug: Option<String>,

@@ -3,25 +3,28 @@
 
 use std::path::{Path, PathBuf};
 
-use change_set::Scope;
-use changes::{Baseline, Pending};
+use change_set::{ChangeSet, Scope};
+use changes::{Baseline, Pending, Request, Touched, Unseen};
 use gate::policy::{Policy, Proof, SecondStop};
-use gate::{ActionState, Changes, Inputs, Verdict, Waiting};
+use gate::{ActionState, Changes, Inputs, RecordedCall, Verdict, Waiting};
+use jiff::Timestamp;
 use journal::{Journal, JournalError, Turn, UnjudgedTurns};
 use programs::repository::Repository;
 use programs::shell::Intents;
-use transcript::{Call, Coverage, Extent, Outcome, Reading, Usage};
+use transcript::{Coverage, Extent, Outcome, Reading, Usage};
 
 use crate::changed_texts;
 use crate::checks;
 use crate::client_event::ClientEvent;
-use crate::known_turn::KnownTurn;
+use crate::known_turn::{KnownTurn, SessionPart};
 use crate::last_words;
+use crate::other_repositories::{OtherRepository, RunTime};
 use crate::plan_file;
 use crate::policy_files::PolicyTexts;
 use crate::record::PackedCalls;
 use crate::repository_files;
 use crate::seen_contents::SeenContents;
+use crate::submodules::Submodules;
 use crate::trust;
 use crate::turn_start_snapshot;
 use crate::written_files;
@@ -57,6 +60,79 @@ pub struct StopCase {
     pub root: PathBuf,
     /// The turns that are judged together, if there is more than one (L1).
     pub span: Option<UnjudgedTurns>,
+    /// How the agent gets here, if it does not work in this repository.
+    pub folder: Option<String>,
+    /// When commands of the turn may have written here, if this is not the repository of the session.
+    pub beside: Option<Vec<RunTime>>,
+}
+
+/// A repository that a stop judged, and what came out.
+#[derive(Debug)]
+pub struct JudgedRepository {
+    pub case: StopCase,
+    pub turn: JudgedTurn,
+}
+
+/// The turn as its transcript shows it, whichever repository it is looked at for.
+#[derive(Clone, Debug)]
+pub(crate) struct ShownTurn {
+    turn: Option<transcript::Turn>,
+    pub(crate) inputs: Inputs,
+    usage: Option<Usage>,
+    has_own_message: bool,
+    was_held: bool,
+    /// The agent's last words are written.
+    is_whole: bool,
+    /// A check runs in the background.
+    is_checking: bool,
+    /// What the transcript says that the agent waits for.
+    waiting: Option<Waiting>,
+}
+
+impl ShownTurn {
+    pub(crate) fn of(event: &ClientEvent, mut reading: Reading) -> Self {
+        let is_whole = last_words::are_there(event, &reading);
+        // A server is nothing that anybody waits for (L7), and neither is what an earlier turn left running.
+        let is_checking =
+            event.payload.background_tasks > 0 && reading.own_calls().iter().any(gate::is_running_check);
+        let waiting = Waiting::of_reading(&reading);
+        let (turn, usage) = (reading.turn.take(), reading.usage.take());
+        let Reading { has_own_message, was_held, .. } = reading;
+        let cwd = event.cwd.to_string_lossy().into_owned();
+        let mut inputs = Inputs::of_reading(reading, Changes::Unknown(String::new()), cwd);
+        if !is_whole {
+            inputs.said.extend(event.payload.last_text.clone());
+        }
+        Self { turn, inputs, usage, has_own_message, was_held, is_whole, is_checking, waiting }
+    }
+
+    /// What the agent waits for, by its client's word and by the transcript.
+    fn waiting(&self, event: &ClientEvent, root: &Path) -> Option<Waiting> {
+        if self.is_checking {
+            return Some(Waiting::BackgroundTasks);
+        }
+        // A plan is made until the first edit; what was edited before it is to be verified all the same.
+        let is_inside = |path: &String| root.join(path).starts_with(root);
+        let is_edit_here = |recorded: &RecordedCall| {
+            gate::is_edit(&recorded.call) && recorded.call.paths.iter().any(is_inside)
+        };
+        if event.payload.is_planning() && !self.inputs.calls.iter().any(is_edit_here) {
+            return Some(Waiting::PlanMode);
+        }
+        self.waiting
+    }
+
+    pub(crate) fn turn(&self) -> Option<&transcript::Turn> {
+        self.turn.as_ref()
+    }
+
+    /// Leaves out the calls that are not wanted.
+    pub(crate) fn keep_calls(&mut self, is_kept: impl Fn(&RecordedCall) -> bool) {
+        let earlier = self.inputs.earlier_calls;
+        self.inputs.earlier_calls =
+            self.inputs.calls.iter().take(earlier).filter(|call| is_kept(call)).count();
+        self.inputs.calls.retain(is_kept);
+    }
 }
 
 /// What one look at the turn gave.
@@ -71,6 +147,8 @@ pub struct JudgedTurn {
     pub(crate) calls: PackedCalls,
     /// The contents that the verdict is about.
     pub(crate) contents: SeenContents,
+    /// Submodules that changed and have a policy of their own.
+    pub(crate) submodules: Vec<OtherRepository>,
 }
 
 impl JudgedTurn {
@@ -96,25 +174,32 @@ impl StopCase {
     pub fn judge(
         &self,
         event: &mut ClientEvent,
+        journal: Option<&mut Journal>,
+        pending: Result<Pending, changes::Error>,
+        reading: Reading,
+    ) -> Result<JudgedTurn, StopError> {
+        event.stopwatch.lap("transcript");
+        let shown = ShownTurn::of(event, reading);
+        self.judge_shown(event, journal, pending, shown)
+    }
+
+    pub(crate) fn judge_shown(
+        &self,
+        event: &mut ClientEvent,
         mut journal: Option<&mut Journal>,
         pending: Result<Pending, changes::Error>,
-        mut reading: Reading,
+        shown: ShownTurn,
     ) -> Result<JudgedTurn, StopError> {
         let policy = &self.policy;
-        event.stopwatch.lap("transcript");
-        let known = KnownTurn::read(journal.as_deref_mut(), event, &reading).map_err(StopError::Journal)?;
+        let known = KnownTurn::read(journal.as_deref_mut(), event, shown.turn.as_ref(), self.part());
+        let known = known.map_err(StopError::Journal)?;
         event.stopwatch.lap("turn");
-        let holds = self.holds(&known, &reading);
-        let hold_received = holds > 0 && reading.was_held;
-        let waiting = waiting(event, &reading, &self.root);
-        let is_whole = last_words::are_there(event, &reading);
-        let usage = reading.usage.take();
-        let prompt = reading.turn.take().map(|turn| turn.prompt);
-        let cwd = event.cwd.to_string_lossy().into_owned();
-        let mut inputs = Inputs::of_reading(reading, Changes::Unknown(String::new()), cwd);
-        if !is_whole {
-            inputs.said.extend(event.payload.last_text.clone());
-        }
+        let holds = self.holds(&known, &shown);
+        let hold_received = holds > 0 && shown.was_held;
+        let waiting = shown.waiting(event, &self.root);
+        let ShownTurn { turn, mut inputs, usage, is_whole, .. } = shown;
+        let prompt = turn.map(|turn| turn.prompt);
+        inputs.folder.clone_from(&self.folder);
         let touched = written_files::touched(&inputs);
         // Git is still running: all that needs no answer of it is done now.
         policy.prepare();
@@ -124,10 +209,23 @@ impl StopCase {
         let calls = PackedCalls::of(&inputs);
         event.stopwatch.lap("intents");
         let baseline = self.baseline(&known, journal.as_deref_mut(), &pending, event);
-        let changed =
-            written_files::change_set(pending, policy, baseline.as_ref(), touched.as_deref(), &event.cwd);
+        let began = self.span.as_ref().map(|span| span.first.opened_at).or(known.opened_at);
+        let changed = match began.filter(|_| self.is_unseen(baseline.as_ref())) {
+            Some(began) => self.changed_unseen(pending, began, &inputs, event),
+            None => {
+                let touched = touched.as_deref();
+                written_files::change_set(pending, policy, baseline.as_ref(), touched, &event.cwd)
+            }
+        };
+        let mut submodules = Vec::new();
         inputs.changes = match changed {
-            Ok(set) => Changes::Known(set),
+            Ok(mut set) => {
+                if let (Some(began), Some(repository)) = (began, &self.repository) {
+                    let inside = Submodules { outer: repository, inputs: &inputs, began, event };
+                    submodules = if policy.gate.turn_only { Vec::new() } else { inside.add_to(&mut set) };
+                }
+                Changes::Known(set)
+            }
             Err(error @ changes::Error::Refused { .. }) => return Err(StopError::Refused(error)),
             Err(error) => Changes::Unknown(error.to_string()),
         };
@@ -188,7 +286,42 @@ impl StopCase {
             contents.look_at_the_beginning(&verdict.standings, repository, turn_start, head, git);
         }
         event.stopwatch.lap("judge");
-        Ok(JudgedTurn { known, inputs, verdict, usage, prompt, calls, contents })
+        Ok(JudgedTurn { known, inputs, verdict, usage, prompt, calls, contents, submodules })
+    }
+
+    /// Whose memory of the session is meant.
+    pub(crate) fn part(&self) -> SessionPart<'_> {
+        SessionPart(self.beside.as_ref().map(|_| self.root.as_path()))
+    }
+
+    /// Whether nobody looked at the repository when the turn began, although its beginning is known.
+    fn is_unseen(&self, baseline: Option<&Baseline>) -> bool {
+        let is_of_another = |baseline: &Baseline| {
+            self.repository.as_ref().is_some_and(|repository| !baseline.is_of(repository))
+        };
+        (self.beside.is_some() && baseline.is_none())
+            || (baseline.is_some_and(is_of_another) && !self.policy.gate.turn_only)
+    }
+
+    /// What the turn changed in a repository that nobody looked at when it began.
+    fn changed_unseen(
+        &self,
+        pending: Result<Pending, changes::Error>,
+        began: Timestamp,
+        inputs: &Inputs,
+        event: &ClientEvent,
+    ) -> Result<ChangeSet, changes::Error> {
+        let named = written_files::named(inputs);
+        let touched = Touched { paths: &named, cwd: &event.cwd };
+        let whole_turn = || match written_files::touched(inputs) {
+            Some(_) => Vec::new(),
+            None => vec![(began, event.now)],
+        };
+        let written = match &self.beside {
+            Some(written) if !written.is_empty() || self.asked_by == AskedBy::Client => written.clone(),
+            _ => whole_turn(),
+        };
+        pending?.change_set(Request::Unseen(Unseen { began, touched, written: &written }))
     }
 
     /// The files of which only comments changed, where no transcript shows the edits.
@@ -205,10 +338,10 @@ impl StopCase {
     }
 
     /// Our message among the prompts is a hold too, counted or not: a journal can be lost.
-    fn holds(&self, known: &KnownTurn, reading: &Reading) -> u32 {
+    fn holds(&self, known: &KnownTurn, shown: &ShownTurn) -> u32 {
         let counted = known.turn.as_ref().map_or(0, |turn| turn.holds);
         match self.asked_by {
-            AskedBy::Client => counted.max(u32::from(reading.has_own_message)),
+            AskedBy::Client => counted.max(u32::from(shown.has_own_message)),
             AskedBy::Person => 0,
         }
     }
@@ -234,6 +367,9 @@ impl StopCase {
     ) -> Option<Baseline> {
         let turn = self.span.as_ref().map(|span| &span.first).or(known.turn.as_ref())?;
         let quick = baseline(turn);
+        if self.beside.is_some() {
+            return quick.filter(|quick| self.repository.as_ref().is_some_and(|own| quick.is_of(own)));
+        }
         let (Ok(pending), Some(journal)) = (pending, journal) else { return quick };
         let git = &event.settings.git;
         turn_start_snapshot::better_baseline(quick, turn, pending.repository(), git, journal)
@@ -265,21 +401,6 @@ pub(crate) fn own_words(root: &Path, policy: &Policy, inputs: &Inputs) -> Option
     }
     repository.keep_used(commands(), &inputs.cwd);
     Some(repository)
-}
-
-/// What the agent waits for, by its client's word and by the transcript.
-fn waiting(event: &ClientEvent, reading: &Reading, root: &Path) -> Option<Waiting> {
-    // A server is nothing that anybody waits for (L7), and neither is what an earlier turn left running.
-    if event.payload.background_tasks > 0 && reading.own_calls().iter().any(gate::is_running_check) {
-        return Some(Waiting::BackgroundTasks);
-    }
-    // A plan is made until the first edit; what was edited before it is to be verified all the same.
-    let is_inside = |path: &String| root.join(path).starts_with(root);
-    let is_edit_here = |call: &Call| gate::is_edit(call) && call.paths.iter().any(is_inside);
-    if event.payload.is_planning() && !reading.calls.iter().any(is_edit_here) {
-        return Some(Waiting::PlanMode);
-    }
-    Waiting::of_reading(reading)
 }
 
 /// The baseline that the prompt took.

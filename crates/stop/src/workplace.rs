@@ -7,7 +7,7 @@ use changes::Repository;
 
 use crate::policy_files::{FILE_NAME, FoundTexts, PolicyTexts};
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Workplace {
     pub repository: Option<Repository>,
     /// The folder that the policy is of: the repository's, or one with a policy of the user's own.

@@ -11,24 +11,29 @@ use transcript::{Extent, Kind, Outcome};
 
 /// The files that the timeline shows as written; `None` where nobody knows.
 pub(crate) fn touched(inputs: &Inputs) -> Option<Vec<PathBuf>> {
-    if inputs.coverage.extent != Extent::Complete {
-        return None;
-    }
+    // A command that edits what it does not name may have touched anything.
+    let edits_others =
+        |recorded: &RecordedCall| commands(recorded).iter().any(|command| command.edits.others);
+    let is_known = inputs.coverage.extent == Extent::Complete && !inputs.calls.iter().any(edits_others);
+    is_known.then(|| named(inputs))
+}
+
+/// The files that calls name as written.
+pub(crate) fn named(inputs: &Inputs) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     for recorded in &inputs.calls {
         if matches!(recorded.call.kind, Kind::Edit | Kind::Write) && recorded.call.outcome != Outcome::Error {
             paths.extend(recorded.call.paths.iter().map(PathBuf::from));
         }
-        let commands = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
-        for command in commands {
-            // A command that edits what it does not name may have touched anything.
-            if command.edits.others {
-                return None;
-            }
+        for command in commands(recorded) {
             paths.extend(command.edits.paths.iter().map(PathBuf::from));
         }
     }
-    Some(paths)
+    paths
+}
+
+fn commands(recorded: &RecordedCall) -> &[SimpleCommand] {
+    recorded.intents.as_ref().map(Intents::commands).unwrap_or_default()
 }
 
 /// Asks git for what the policy looks at.

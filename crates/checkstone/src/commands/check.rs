@@ -1,5 +1,7 @@
 //! `checkstone check`: what the gate would say now, for people, scripts and continuous integration.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -9,10 +11,11 @@ use gate::policy::{NoGit, Policy};
 use gate::{Changes, Decision, Verdict};
 use jiff::Timestamp;
 use journal::{Journal, JournalError};
+use serde::Serialize;
 use stop::policy_files::{FILE_NAME, PolicyTexts};
-use stop::{AskedBy, ClientEvent, PolicyChange, SESSIONS_LOOKED_AT, StopCase, StopError, Stopwatch};
+use stop::{AskedBy, ClientEvent, JudgedRepository, PolicyChange, StopCase, StopError, Stopwatch, Workplace};
 use text::counted;
-use transcript::{Agent, Coverage, Extent, Options, Reading};
+use transcript::{Agent, Coverage, Extent, Options, Reading, visible};
 
 use crate::agent_name::AgentName;
 use crate::agent_session::AgentSession;
@@ -30,8 +33,8 @@ use crate::verdict_text::verdict_text;
 /// Judges as at the first stop of the turn, by the transcript of the session that was last seen in this repository unless
 /// another one is named, and by what was proven before. What changed is told from the state at the prompt. In a repository
 /// without any session nothing proves that an action was done, so every action that the changed files need is named. If the turn
-/// changed the policy, the one at its prompt counts. How long
-/// the turn took is not looked at: asking is reason enough. The policy's own checks run where they are trusted.
+/// changed the policy, the one at its prompt counts. How long the turn took is not looked at: asking is reason enough. The
+/// policy's own checks run where they are trusted. Other repositories that the turn worked in are judged too.
 ///
 /// Exit code: 0 pass or notify, 1 hold, 2 error.
 #[derive(Debug, clap::Args)]
@@ -109,8 +112,14 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
     let span = journal.as_mut().and_then(|journal| stop::unjudged_turns(journal, &event));
     let span = span.filter(|_| !policy.gate.turn_only);
     let reading = if span.is_some() { stop::read_turns(&event, span.as_ref()) } else { reading };
-    let case = StopCase { texts, policy, asked_by, is_gated: true, repository: Some(repository), root, span };
-    let judged = case.judge(&mut event, journal.as_mut(), pending, reading).map_err(|error| match error {
+    let workplace =
+        Workplace { repository: Some(repository), root: Some(root.clone()), ..Workplace::default() };
+    let (repository, folder) = (workplace.repository.clone(), None);
+    // A session that is elsewhere worked here too, and remembers that apart.
+    let beside = journal.as_mut().is_some_and(|journal| is_elsewhere(journal, &event, &root)).then(Vec::new);
+    let case = StopCase { texts, policy, asked_by, is_gated: true, repository, root, span, folder, beside };
+    let looked = case.judge_everywhere(&mut event, journal.as_mut(), &workplace, pending, reading);
+    let (judged, others) = looked.map_err(|error| match error {
         StopError::Journal(error) => error.into(),
         StopError::Refused(error) => git_problem(&error),
     })?;
@@ -118,9 +127,65 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
     if let (Changes::Unknown(problem), NoGit::Silent) = (&judged.inputs.changes, case.policy.gate.no_git) {
         return Err(git_problem(problem));
     }
-    let verdict = &judged.verdict;
-    printer.answer(arguments.json, verdict, || verdict_text(verdict, printer.width()))?;
-    Ok(ExitCode::from(u8::from(judged.verdict.decision == Decision::Hold)))
+    let others = others.iter().map(OtherVerdict::of).collect();
+    let output = CheckOutput { verdict: &judged.verdict, others };
+    printer.answer(arguments.json, &output, || output.text(printer.width()))?;
+    Ok(ExitCode::from(u8::from(output.holds())))
+}
+
+/// What `checkstone check --json` prints.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Check"))]
+pub(crate) struct CheckOutput<'a> {
+    #[serde(flatten)]
+    verdict: &'a Verdict,
+    /// The verdicts on other repositories that the turn worked in; left out if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    others: Vec<OtherVerdict<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct OtherVerdict<'a> {
+    repository: Cow<'a, str>,
+    /// How one gets there.
+    folder: &'a str,
+    #[serde(flatten)]
+    verdict: &'a Verdict,
+}
+
+impl<'a> OtherVerdict<'a> {
+    fn of(JudgedRepository { case, turn }: &'a JudgedRepository) -> Self {
+        let folder = case.folder.as_deref().unwrap_or_default();
+        Self { repository: case.root.to_string_lossy(), folder, verdict: &turn.verdict }
+    }
+}
+
+impl CheckOutput<'_> {
+    fn holds(&self) -> bool {
+        let others = self.others.iter().map(|other| other.verdict);
+        others.chain([self.verdict]).any(|verdict| verdict.decision == Decision::Hold)
+    }
+
+    fn text(&self, width: Option<usize>) -> String {
+        let mut text = verdict_text(self.verdict, width);
+        for OtherVerdict { folder, verdict, .. } in &self.others {
+            let _ = write!(
+                text,
+                "\n{STRONG}In `{}`{STRONG:#}\n{}",
+                visible(folder),
+                verdict_text(verdict, width)
+            );
+        }
+        text
+    }
+}
+
+/// Whether the session is in another repository than this one.
+fn is_elsewhere(journal: &mut Journal, event: &ClientEvent, root: &Path) -> bool {
+    let agent = event.payload.agent.name();
+    let session = journal.read(|reader| reader.session(agent, &event.session)).ok().flatten();
+    session.is_some_and(|session| session.repository.as_deref() != Some(root))
 }
 
 fn git_problem(problem: &impl std::fmt::Display) -> CommandError {
@@ -183,9 +248,11 @@ fn without_policy(
         },
         standings: Vec::new(),
         told_unproven: None,
+        hold: None,
         left_red: Vec::new(),
     };
-    printer.answer(arguments.json, &verdict, || no_policy(root))
+    let output = CheckOutput { verdict: &verdict, others: Vec::new() };
+    printer.answer(arguments.json, &output, || no_policy(root))
 }
 
 /// What is said of a repository without a policy: that it has none, and what to write for what lies in it.
@@ -212,8 +279,7 @@ fn transcript_of_calling_session(journal: &mut Journal, root: &Path) -> Option<P
 
 /// The transcript of the session that was last seen in the repository.
 fn last_transcript(journal: &mut Journal, root: &Path) -> Option<PathBuf> {
-    let sessions = journal.read(|reader| reader.recent_sessions(SESSIONS_LOOKED_AT)).ok()?;
-    let last = sessions.into_iter().find(|session| session.repository.as_deref() == Some(root))?;
+    let last = journal.read(|reader| reader.sessions_in(root, 1)).ok()?.pop()?;
     last.transcript.filter(|path| path.is_file())
 }
 

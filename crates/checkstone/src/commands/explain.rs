@@ -88,7 +88,8 @@ pub(crate) fn run(arguments: &ExplainArguments, printer: &Printer) -> Result<Exi
     };
     let inputs = journal.read(|reader| reader.inputs(recorded.id))?;
     let corrected_by = corrected_by(journal, &recorded)?;
-    let explained = Explained { recorded, explained: explain(inputs.as_ref()), corrected_by };
+    let beside = journal.read(|reader| reader.beside_verdict(&recorded))?;
+    let explained = Explained { recorded, beside, explained: explain(inputs.as_ref()), corrected_by };
     let unproven = match arguments.verdict {
         None => UnprovenWork::of_repository(journal, &arguments.repository.find()?)?,
         Some(_) => UnprovenWork::default(),
@@ -170,6 +171,8 @@ pub(crate) fn listed_lines(verdicts: &[ListedVerdict], width: Option<usize>) -> 
 /// A recorded verdict with how it came about.
 struct Explained {
     recorded: RecordedVerdict,
+    /// What the same stop said of other repositories.
+    beside: Vec<RecordedVerdict>,
     explained: ExplainedVerdict,
     /// A later verdict of the same stop, made when results had come.
     corrected_by: Option<i64>,
@@ -196,6 +199,7 @@ impl Explained {
             rules,
             checks,
             replay: ReplayOutput { same, problem },
+            beside: self.beside.iter().map(VerdictBeside::of).collect(),
         }
     }
 
@@ -216,6 +220,15 @@ impl Explained {
             None => {
                 let _ = writeln!(text, "{}", recorded.decision.name());
             }
+        }
+        for beside in &self.beside {
+            let (style, word) = decision(beside.decision);
+            let root = beside.repository.as_deref().map(|root| visible(&root.to_string_lossy()));
+            let (root, id) = (root.unwrap_or_default(), beside.id.0);
+            let _ = writeln!(
+                text,
+                "Judged at the same stop: {style}{word}{style:#} in `{root}` (`checkstone explain {id}`)"
+            );
         }
         let held = verdict.as_ref().is_some_and(|verdict| verdict.decision == Decision::Hold);
         if held && recorded.decision != Decision::Hold {
@@ -282,6 +295,25 @@ pub(crate) struct ExplainOutput<'a> {
     /// What the policy's own checks said.
     checks: &'a [CheckResult],
     replay: ReplayOutput,
+    /// What the same stop said of other repositories; left out if it judged one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    beside: Vec<VerdictBeside<'a>>,
+}
+
+/// A verdict of the same stop about another repository.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct VerdictBeside<'a> {
+    id: i64,
+    repository: Option<Cow<'a, str>>,
+    answered: Decision,
+}
+
+impl<'a> VerdictBeside<'a> {
+    fn of(recorded: &'a RecordedVerdict) -> Self {
+        let repository = recorded.repository.as_ref().map(|path| path.to_string_lossy());
+        Self { id: recorded.id.0, repository, answered: recorded.decision }
+    }
 }
 
 #[derive(Debug, Serialize)]

@@ -140,10 +140,10 @@ fn judge_and_type(
         }
         Stop::Judged(judged) => judged,
     };
-    let verdict = &judged.turn.verdict;
-    outcome.verdict = verdict.decision;
-    outcome.reason = verdict.reason.clone();
-    outcome.message = verdict.message.clone();
+    let joined = judged.joined();
+    outcome.verdict = joined.decision;
+    outcome.reason = joined.reason;
+    outcome.message = joined.to_agent.or(joined.to_person);
     if is_dry_run {
         return Ok(());
     }

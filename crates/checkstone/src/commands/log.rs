@@ -84,9 +84,8 @@ pub(crate) fn run(arguments: &LogArguments, printer: &Printer) -> Result<ExitCod
 fn of_repository(state: &Path, folder: &Path) -> Result<(Vec<String>, UnprovenWork), CommandError> {
     let repository = find(folder)?;
     let Some(mut journal) = journal_access::open_existing(state)? else { return Ok(Default::default()) };
-    let sessions = journal.read(|reader| reader.recent_sessions(SESSIONS_LOOKED_AT))?;
-    let its = sessions.into_iter().filter(|session| session.repository.as_ref() == Some(&repository.root));
-    let named = its.map(|session| format!(" {} {} ", session.agent, session.client_id)).collect();
+    let sessions = journal.read(|reader| reader.sessions_in(&repository.root, SESSIONS_LOOKED_AT))?;
+    let named = sessions.iter().map(|session| format!(" {} {} ", session.agent, session.client_id)).collect();
     Ok((named, UnprovenWork::of_repository(&mut journal, &repository)?))
 }
 

@@ -140,9 +140,8 @@ fn listed(
 ) -> Result<SessionList, CommandError> {
     let Some(journal) = journal else { return Ok(SessionList { sessions: Vec::new() }) };
     let unproven = UnprovenWork::of_repository(journal, repository)?;
-    let sessions = journal.read(|reader| reader.recent_sessions(stop::SESSIONS_LOOKED_AT))?;
-    let its = sessions.into_iter().filter(|session| session.repository.as_ref() == Some(&repository.root));
-    let sessions = its.take(LISTED).map(|session| ListedSession {
+    let sessions = journal.read(|reader| reader.sessions_in(&repository.root, LISTED))?;
+    let sessions = sessions.into_iter().map(|session| ListedSession {
         seen_at: session.seen_at.to_string(),
         on: !switch::is_off(state, &session.agent, &session.client_id),
         unproven: unproven.of_session(&session.agent, &session.client_id),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -90,6 +90,11 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
         _ => Ok(UnprovenWork::default()),
     };
     let unproven = or_nothing(unproven, &mut problem);
+    let beside = match (journal.as_mut(), root) {
+        (Some(journal), Some(root)) => unproven_beside(journal, root),
+        _ => Ok(Vec::new()),
+    };
+    let beside = or_nothing(beside, &mut problem);
     let off = off(&policy, session.as_ref())
         .or_else(|| problem.is_some().then(|| "the journal cannot be used".to_owned()));
     let reductions = journal.as_mut().map_or(Ok(Vec::new()), |journal| reductions(journal, &state, root));
@@ -118,6 +123,7 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
         shared_files: shared,
         journal_problem: problem,
         unproven: unproven.output(),
+        unproven_beside: beside.iter().map(UnprovenBeside::of).collect(),
         verdicts,
         autonomous_execution: autosave.execution(),
         autosave: autosave.output(),
@@ -253,6 +259,8 @@ pub(crate) struct StatusOutput<'a> {
     journal_problem: Option<String>,
     /// Files of the working tree whose present content is unproven, the newest first.
     unproven: Vec<UnprovenFileOutput>,
+    /// The same in other repositories that the last session here worked in.
+    unproven_beside: Vec<UnprovenBeside>,
     verdicts: Vec<ListedVerdict>,
     autonomous_execution: AutonomousExecution,
     autosave: AutosaveStatusOutput<'a>,
@@ -263,6 +271,35 @@ pub(crate) struct StatusOutput<'a> {
     last_checkpoint: Option<LastCheckpoint>,
     /// What was begun and not finished.
     resumable: Vec<Resumable>,
+}
+
+/// What is unproven in another repository.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct UnprovenBeside {
+    repository: String,
+    files: Vec<UnprovenFileOutput>,
+    #[serde(skip)]
+    sentence: String,
+}
+
+impl UnprovenBeside {
+    fn of((root, unproven): &(PathBuf, UnprovenWork)) -> Self {
+        Self {
+            repository: root.to_string_lossy().into_owned(),
+            files: unproven.output(),
+            sentence: unproven.sentence().unwrap_or_default(),
+        }
+    }
+}
+
+/// What the session that was last seen here left unproven in other repositories.
+fn unproven_beside(journal: &mut Journal, root: &Path) -> Result<Vec<(PathBuf, UnprovenWork)>, CommandError> {
+    let last = journal.read(|reader| reader.sessions_in(root, 1))?;
+    let Some(last) = last.first() else { return Ok(Vec::new()) };
+    let mut beside = UnprovenWork::beside(journal, last.id, Some(root))?;
+    beside.retain(|(_, unproven)| unproven.files() > 0);
+    Ok(beside)
 }
 
 impl StatusOutput<'_> {
@@ -297,6 +334,9 @@ impl StatusOutput<'_> {
         }
         if let Some(unproven) = unproven.sentence() {
             line("unproven", &format!("{BAD}{unproven}{BAD:#} (`checkstone verify`)"));
+        }
+        for UnprovenBeside { repository, sentence, .. } in &self.unproven_beside {
+            line("unproven", &format!("{BAD}{sentence}{BAD:#}, in {}", visible(repository)));
         }
         if let Some(session) = &self.session {
             let slug = session.slug.as_deref().map(|slug| format!(", work item {}", visible(slug)));

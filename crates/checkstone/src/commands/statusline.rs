@@ -8,8 +8,9 @@ use std::process::ExitCode;
 use autosave::told_window;
 use changes::Repository;
 use gate::Decision;
-use journal::{Journal, Of, OpenFor, SeenSession};
+use journal::{Journal, OpenFor, SeenSession};
 use serde_json::Value;
+use text::counted;
 use transcript::Agent;
 
 use crate::environment;
@@ -91,12 +92,15 @@ fn last_verdict(told: &StatuslinePayload) -> (Option<Decision>, Option<String>) 
     let (Some(client_id), Some(mut journal)) = (told.text("/session_id"), opened()) else {
         return (None, None);
     };
-    let unproven = |journal: &mut Journal| {
-        let folder = told.text("/workspace/current_dir").or_else(|| told.text("/cwd"))?;
-        let repository = Repository::discover(Path::new(folder)).ok()?;
-        UnprovenWork::of_repository(journal, &repository).ok()?.count()
-    };
-    let unproven = unproven(&mut journal);
+    let folder = told.text("/workspace/current_dir").or_else(|| told.text("/cwd"));
+    let repository = folder.and_then(|folder| Repository::discover(Path::new(folder)).ok());
+    let here = repository.as_ref().and_then(|one| UnprovenWork::of_repository(&mut journal, one).ok());
+    let session = journal.read(|reader| reader.session(Agent::Claude.name(), client_id)).ok().flatten();
+    let own = repository.as_ref().map(|repository| repository.root.as_path());
+    let beside = session.and_then(|session| UnprovenWork::beside(&mut journal, session.id, own).ok());
+    let all = here.into_iter().chain(beside.into_iter().flatten().map(|(_, unproven)| unproven));
+    let files: usize = all.map(|unproven| unproven.files()).sum();
+    let unproven = (files > 0).then(|| counted(files, "file"));
     (last_of_session(told, client_id, &mut journal), unproven)
 }
 
@@ -106,12 +110,14 @@ fn last_of_session(told: &StatuslinePayload, client_id: &str, journal: &mut Jour
     let (session, verdict) = journal
         .read(|reader| {
             let Some(session) = reader.session(agent, client_id)? else { return Ok((None, None)) };
-            let last = reader.recent_verdicts(Of::Session(session.id), 1)?.pop();
+            let last = reader.verdicts_of_last_stop(session.id)?;
+            let is_held = last.iter().any(|verdict| verdict.decision == Decision::Hold);
+            let last = last.first().map(|last| if is_held { Decision::Hold } else { last.decision });
             let known = match told.window() {
                 Some(tokens) => told_window::is_known(reader, session.id, tokens, model)?,
                 None => true,
             };
-            Ok((Some(known), last.map(|last| last.decision)))
+            Ok((Some(known), last))
         })
         .ok()?;
     if let (Some(tokens), false) = (told.window(), session == Some(true)) {

@@ -61,7 +61,7 @@ pub(crate) fn receive(argument: &OsStr, stopwatch: Stopwatch) {
     let event = ClientEvent { payload, session, cwd, settings, now, stopwatch, is_dry_run: false };
     match stop::judge(event, workplace, Purpose::Verdict) {
         Stop::Settled { .. } => {}
-        Stop::Judged(judged) if judged.turn.verdict.decision == gate::Decision::Hold => {
+        Stop::Judged(judged) if judged.joined().decision == gate::Decision::Hold => {
             hold(*judged, &notification, &transcript);
         }
         Stop::Judged(judged) => drop(judged.conclude(Delivery::Sure)),
@@ -70,7 +70,7 @@ pub(crate) fn receive(argument: &OsStr, stopwatch: Stopwatch) {
 
 fn hold(judged: JudgedStop, notification: &Notification, transcript: &Path) {
     let event = judged.event.clone();
-    let reason = judged.turn.verdict.reason.clone();
+    let reason = judged.joined().reason;
     let session = judged.turn.known.session.as_ref();
     let recorded = session.and_then(|session| PaneAddress::parse(session.pane.as_deref()?));
     let found = if notification.client.as_deref() == Some(NOT_INTERACTIVE) {

@@ -8,6 +8,7 @@ mod late_results;
 mod ledger;
 mod pane;
 mod policies;
+mod repositories;
 pub(crate) mod session;
 mod shared_files;
 mod switches;

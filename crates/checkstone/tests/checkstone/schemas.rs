@@ -41,7 +41,6 @@ fn reference() -> TableReference {
 /// File name and content of every schema.
 fn all() -> Vec<(&'static str, String)> {
     let mut all = vec![
-        rendered("check.schema.json", &schemars::schema_for!(gate::Verdict)),
         rendered("checkpoint-emergency.schema.json", &schemars::schema_for!(EmergencyOutput)),
         rendered("checkpoint-list.schema.json", &schemars::schema_for!(ListOutput)),
         rendered("checkpoint-prune.schema.json", &schemars::schema_for!(PruneOutput)),

@@ -41,7 +41,7 @@ fn a_verdict_is_replayed_from_recorded_inputs() {
             assert_eq!(judge(&policy, &turn), verdict, "judging twice");
             let back: Verdict = serde_json::from_str(&serde_json::to_string(&verdict).unwrap()).unwrap();
             // What goes into the ledger is no part of what is told.
-            assert_eq!(back, Verdict { standings: Vec::new(), told_unproven: None, ..verdict });
+            assert_eq!(back, Verdict { standings: Vec::new(), told_unproven: None, hold: None, ..verdict });
         }
     }
 }

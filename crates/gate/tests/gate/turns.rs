@@ -118,6 +118,7 @@ pub(crate) fn with_files(calls: Vec<Call>, files: Vec<ChangedFile>) -> Inputs {
         earlier_calls: 0,
         said: Vec::new(),
         cwd: "/repo".to_owned(),
+        folder: None,
         session: SessionState::default(),
         repository: None,
         script_endings: std::collections::BTreeMap::new(),

@@ -129,6 +129,7 @@ fn a_verdict_comes_back_with_its_exact_inputs() {
             let turn = open_turn(write, session, Some("k"))?;
             write.record_verdict(&NewVerdict {
                 turn: turn.id,
+                repository: None,
                 at: minute(3),
                 decision: Decision::Hold,
                 scope: Some(Scope::Touched),
@@ -179,6 +180,42 @@ fn recent_verdicts_are_found_by_session_and_by_repository() {
     assert_eq!(of(Of::Everyone, 2), ["c", "b"]);
     assert_eq!(of(Of::Session(sessions[1]), 9), ["b"]);
     assert_eq!(of(Of::Repository(Path::new("/one")), 9), ["c", "a"]);
+}
+
+/// L9: a stop that judges several repositories leaves a verdict in each.
+#[test]
+fn a_verdict_can_be_about_another_repository_than_the_session_is_in() {
+    let state = State::new();
+    let mut journal = state.open();
+    let (session, ids) = journal
+        .write(|write| {
+            let session = see(write, "s")?;
+            let earlier = open_turn(write, session, Some("earlier"))?;
+            record(write, earlier.id, Decision::Pass, b"")?;
+            let turn = open_turn(write, session, Some("k"))?;
+            let own = record(write, turn.id, Decision::Pass, b"")?;
+            let other = write.record_verdict(&NewVerdict {
+                turn: turn.id,
+                repository: Some(Path::new("/lib")),
+                at: minute(1),
+                decision: Decision::Hold,
+                scope: Some(Scope::Touched),
+                message: "steps",
+                timings: "",
+                inputs: Inputs { version: 1, bytes: b"" },
+            })?;
+            Ok((session, [other, own]))
+        })
+        .unwrap();
+    let of_stop = journal.read(|read| read.verdicts_of_last_stop(session)).unwrap();
+    assert_eq!(of_stop.iter().map(|verdict| verdict.id).collect::<Vec<_>>(), ids);
+    let others = journal.read(|read| read.other_repositories(session)).unwrap();
+    assert_eq!(others, [Path::new("/lib")]);
+    let sessions = journal.read(|read| read.sessions_in(Path::new("/lib"), 9)).unwrap();
+    assert_eq!(sessions.iter().map(|session| session.id).collect::<Vec<_>>(), [session]);
+    let there = journal.read(|read| read.recent_verdicts(Of::Repository(Path::new("/lib")), 9)).unwrap();
+    assert_eq!(there.iter().map(|verdict| verdict.id).collect::<Vec<_>>(), ids[..1]);
+    assert_eq!(there[0].repository.as_deref(), Some(Path::new("/lib")));
 }
 
 #[test]

@@ -70,6 +70,7 @@ pub(crate) fn record(
 ) -> Result<VerdictId, JournalError> {
     write.record_verdict(&NewVerdict {
         turn,
+        repository: None,
         at: minute(1),
         decision,
         scope: Some(Scope::TurnBaseline),

@@ -51,13 +51,13 @@ fn a_newer_file_of_another_kind_is_left_alone() {
     // A log that was not folded yet must stay that way, too.
     let writer = state.sqlite();
     writer
-        .execute_batch("ALTER TABLE turns RENAME COLUMN holds TO pauses; PRAGMA user_version = 6006")
+        .execute_batch("ALTER TABLE turns RENAME COLUMN holds TO pauses; PRAGMA user_version = 7007")
         .unwrap();
     let files = ["journal.db", "journal.db-wal"].map(|name| state.directory().join(name));
     let before = files.each_ref().map(|file| fs_err::read(file).unwrap());
     for open_for in [OpenFor::Hook, OpenFor::Command] {
         let error = Journal::open(&state.directory(), open_for).unwrap_err();
-        assert!(matches!(error, JournalError::NewerSchema { found: 6, supported: 5, .. }), "{error:?}");
+        assert!(matches!(error, JournalError::NewerSchema { found: 7, supported: 6, .. }), "{error:?}");
     }
     assert_eq!(files.each_ref().map(|file| fs_err::read(file).unwrap()), before);
     drop(writer);
@@ -68,7 +68,7 @@ fn a_newer_file_of_another_kind_is_left_alone() {
 fn the_file_says_whose_it_is_and_who_may_use_it() {
     let state = filled();
     let number = |name| state.sqlite().pragma_query_value(None, name, |row| row.get::<_, u32>(0)).unwrap();
-    assert_eq!(number("user_version"), 1005);
+    assert_eq!(number("user_version"), 1006);
     assert_eq!(number("application_id").to_be_bytes(), *b"chks");
     let mode: String = state.sqlite().pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
     assert_eq!(mode, "wal");
@@ -94,7 +94,7 @@ fn a_file_of_format_1_is_brought_up_to_date() {
         .unwrap();
     assert_eq!(iterations, 1);
     let version: u32 = state.sqlite().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    assert_eq!(version, 1005);
+    assert_eq!(version, 1006);
 }
 
 /// A journal of format 2, which knew no runs, is brought up to date and loses nothing.
@@ -103,6 +103,7 @@ fn a_file_of_format_2_is_brought_up_to_date() {
     let state = filled();
     let back = "DROP TABLE runs; DROP TABLE contents; DROP TABLE proofs; DROP TABLE repositories;
                 DROP TABLE policies; DROP TABLE turn_policies; DROP TABLE notices; DROP TABLE registrations;
+                ALTER TABLE verdicts DROP COLUMN repository;
                 PRAGMA user_version = 1002";
     state.sqlite().execute_batch(back).unwrap();
     let at = jiff::Timestamp::UNIX_EPOCH;

@@ -71,7 +71,8 @@ pub(super) fn task_called<'a>(
 enum Place {
     /// From the root.
     At(String),
-    Outside,
+    /// By its absolute path.
+    Outside(String),
     Unknown,
 }
 
@@ -118,7 +119,7 @@ impl<'a> Resolution<'a> {
         match self.repository.relative(&path) {
             Some(folder) => Place::At(folder),
             None if self.repository.root.is_empty() => Place::Unknown,
-            None => Place::Outside,
+            None => Place::Outside(path),
         }
     }
 
@@ -162,15 +163,12 @@ impl<'a> Resolution<'a> {
 
     /// `make -C web`, `npm --prefix web`, `cargo --manifest-path web/Cargo.toml`
     fn in_folder_of_option(&self, command: &SimpleCommand, place: &Place) -> Place {
-        let Some(folder) = command.row().and_then(|row| option_values(command, row.folder).pop()) else {
-            return place.clone();
-        };
-        let Place::At(base) = place else { return place.clone() };
-        let folder = match folder.rsplit_once('/').unwrap_or(("", &folder)) {
-            (above, name) if Language::of_manifest(name).is_some() => above,
-            _ => &folder,
-        };
-        self.place(&Directory::At(folder.to_owned()), base)
+        match (command.chosen_folder(), place) {
+            (Some(folder), Place::At(base) | Place::Outside(base)) => {
+                self.place(&Directory::At(folder), base)
+            }
+            _ => place.clone(),
+        }
     }
 
     fn tasks_of(&self, runners: &'a [TaskRunner]) -> impl Iterator<Item = &'a Task> + use<'a> {
@@ -347,7 +345,7 @@ impl<'a> Resolution<'a> {
                 Place::At(folder) => {
                     !self.repository.packages.is_empty() && lies_here(folder) && !is_installed(path)
                 }
-                Place::Outside | Place::Unknown => false,
+                Place::Outside(_) | Place::Unknown => false,
             };
             let at_least = if is_own { Deed::Runs } else { Deed::Other };
             let usual =
@@ -404,7 +402,8 @@ impl<'a> Resolution<'a> {
         }
         let folder = match place {
             Place::At(folder) => folder,
-            Place::Outside => return Covered::Packages(Vec::new()),
+            // What runs elsewhere may still name something here: `pytest ../lib/tests`.
+            Place::Outside(folder) => return Covered::Packages(self.packages_of_targets(command, folder)),
             Place::Unknown => return Covered::Unknown,
         };
         let targets = self.packages_of_targets(command, folder);
@@ -421,6 +420,8 @@ impl<'a> Resolution<'a> {
             let path = target.split("::").next().unwrap_or_default().trim_end_matches("...");
             let path =
                 if path.contains('/') || path.contains('.') { one_spelling(folder, path) } else { continue };
+            let path = if folder.starts_with('/') { self.repository.relative(&path) } else { Some(path) };
+            let Some(path) = path else { continue };
             if let Some(package) = self.repository.package_of(&path)
                 && path != folder
                 && !folders.contains(&package.folder)
@@ -466,6 +467,17 @@ fn is_called(package: &Package, selector: &str) -> bool {
     package.names.iter().any(|name| matches_glob(selector, name) || last(name) == selector)
         || matches_glob(selector, &package.folder)
         || last(&package.folder) == selector
+}
+
+impl SimpleCommand {
+    /// The folder that it is told to work in: `web` in `make -C web` and in `cargo test --manifest-path web/Cargo.toml`.
+    pub fn chosen_folder(&self) -> Option<String> {
+        let folder = option_values(self, self.row()?.folder).pop()?;
+        Some(match folder.rsplit_once('/').unwrap_or(("", &folder)) {
+            (above, name) if Language::of_manifest(name).is_some() => above.to_owned(),
+            _ => folder,
+        })
+    }
 }
 
 /// The values of some options: `-C web`, `--prefix=web`.

@@ -181,7 +181,7 @@ impl Story {
         Self {
             root: repository.root.clone(),
             repository,
-            settings: StopSettings { state, user_file: None, git, slug: None },
+            settings: StopSettings { state, user_file: None, home: None, git, slug: None },
             began: Timestamp::now(),
             clock: 0,
             branch: "main",
