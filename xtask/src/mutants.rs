@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -29,8 +30,8 @@ const PLACES: [(&str, &[&str]); 2] = [("gate", &["gate"]), ("programs", &["progr
 /// What the gate reads its settings with is no rule.
 const EXCEPT: [&str; 2] = ["crates/gate/src/policy.rs", "crates/gate/src/policy/**"];
 
-/// More virtual memory than a build needs, and less than a loop without an end would take.
-const KILOBYTES: u32 = 12_000_000;
+/// More virtual memory than tests need, and less than a loop without an end would take.
+const MOST_MEMORY: u64 = 6 << 30;
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -196,8 +197,7 @@ impl Tree {
     }
 
     fn cargo_mutants(&self) -> Command {
-        let mut command = Command::new("sh");
-        command.args(["-c", &format!("ulimit -v {KILOBYTES}; exec \"$0\" \"$@\"")]).arg(&self.program);
+        let mut command = Command::new(&self.program);
         command
             .args(["mutants", "--no-config", "--in-place", "--baseline", "skip", "--colors", "never"])
             .args(["--level", "error", "--no-times", "--annotations", "none", "--output"])
@@ -282,6 +282,8 @@ impl Tree {
 /// Runs a test binary, and ends it at the first test that fails: the others would say no more.
 pub(crate) fn run_until_failure(program: &OsString, arguments: &[OsString]) -> Result<(), String> {
     let failed = |error: std::io::Error| error.to_string();
+    let limit = Rlimit { current: Some(MOST_MEMORY), maximum: Some(MOST_MEMORY) };
+    setrlimit(Resource::As, limit).map_err(|error| failed(error.into()))?;
     let mut child = Command::new(program).args(arguments).stdout(Stdio::piped()).spawn().map_err(failed)?;
     let lines = child.stdout.take().into_iter().flat_map(|stdout| BufReader::new(stdout).lines());
     for line in lines.map_while(Result::ok) {

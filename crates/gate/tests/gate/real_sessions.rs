@@ -504,3 +504,56 @@ fn an_installation_is_named_as_lock_files_say() {
         assert_eq!(said, [expected], "{files:?}");
     }
 }
+
+/// The numbered steps of the hold of a turn; none if it does not hold.
+fn steps(policy_text: &str, turn: &Inputs) -> Vec<String> {
+    let message = judge(&policy(policy_text), turn).message.unwrap_or_default();
+    let is_step = |line: &&str| line.starts_with(|first: char| first.is_ascii_digit());
+    message.lines().filter(is_step).map(str::to_owned).collect()
+}
+
+/// A step for each package that is not verified; what failed is to be run again, and that is a step of its own only
+/// beside others.
+#[test]
+fn the_steps_of_a_hold() {
+    const API: &str = "packages/api/src/a.ts";
+    const WEB: &str = "packages/web/src/a.ts";
+    let red = || failed("cd packages/api && pnpm test", 1, "Tests  1 failed | 3 passed (4)");
+    let turn = |calls: Vec<Call>, files: &[&str]| steps(NODE, &in_repository(two_packages(), calls, files));
+    let api = "1. Run `pnpm test` in `packages/api` (node-tests)";
+    let web = "2. Run `pnpm test` in `packages/web` (node-tests)";
+    let again = "Run `cd packages/api && pnpm test` again until it succeeds, or say why it may stay red: \
+                 Test failures remain — re-run tests after fixes (node-tests)";
+    assert_eq!(turn(vec![write(API)], &[API]), [api]);
+    assert_eq!(turn(vec![write(API), write(WEB)], &[API, WEB]), [api, web]);
+    assert_eq!(turn(vec![write(API), red()], &[API]), [format!("1. {again}")]);
+    assert_eq!(turn(vec![write(API), write(WEB), red()], &[API, WEB]), [api, web, &format!("3. {again}")]);
+    let mixed = repository(&[("tests/test_a.py", ""), ("go.mod", "module x"), ("a_test.go", "")]);
+    let both = in_repository(mixed, vec![write("a.py"), write("main.go")], &["a.py", "main.go"]);
+    assert_eq!(
+        steps(r#"presets = ["python", "go"]"#, &both),
+        ["1. Run `go test ./...` (go-tests)", "2. Run `pytest` (python-tests)"]
+    );
+}
+
+/// A manifest that changed is installed as its lock file says, and each installation is named once.
+#[test]
+fn an_installation_is_named_as_lock_files_say() {
+    let python = repository(&[
+        ("pyproject.toml", "[project]\nname = 'x'"),
+        ("uv.lock", ""),
+        ("jobs/pyproject.toml", ""),
+        ("old/pyproject.toml", ""),
+        ("old/poetry.lock", ""),
+    ]);
+    for (files, expected) in [
+        (&["pyproject.toml"][..], "Run `uv sync`"),
+        (&["jobs/pyproject.toml", "pyproject.toml"], "Run `uv sync`"),
+        (&["jobs/pyproject.toml", "old/pyproject.toml"], "Run `uv sync`, and `poetry install` in `old`"),
+    ] {
+        let calls = files.iter().flat_map(|file| [read(file), edit(file)]).collect();
+        let verdict = judge(&policy(PYTHON), &in_repository(python.clone(), calls, files));
+        let said: Vec<&str> = verdict.actions.iter().map(|action| action.say.as_str()).collect();
+        assert_eq!(said, [expected], "{files:?}");
+    }
+}
