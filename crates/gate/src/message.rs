@@ -236,8 +236,6 @@ fn log_window(elapsed_ms: Option<u64>) -> String {
 mod tests {
     use super::*;
 
-<<<<<<< HEAD
-=======
     #[test]
     fn errors_with_the_same_cause_are_one_line() {
         let observed = |rule, text: &str| Observation { rule, text: text.to_owned(), line: None };
@@ -281,7 +279,6 @@ mod tests {
         assert_eq!(observations(&[], 100), None);
     }
 
->>>>>>> mutants2
     /// H8: 61 s → 2m, 121 s → 3m.
     #[test]
     fn h8_the_window_of_the_logs() {

@@ -185,11 +185,23 @@ impl<'a> Work<'a> {
             for path in edited {
                 let is_gone = command.edits.gone.contains(path);
                 let need = ProofNeed::Known(*needs_proof);
-                self.edits.push(Touch { path: self.paths.one(path), at, need, is_taken_back: false, is_gone });
+                self.edits.push(Touch {
+                    path: self.paths.one(path),
+                    at,
+                    need,
+                    is_taken_back: false,
+                    is_gone,
+                });
             }
             for path in &command.reads {
                 let need = ProofNeed::Known(false);
-                self.reads.push(Touch { path: self.paths.one(path), at, need, is_taken_back: false, is_gone: false });
+                self.reads.push(Touch {
+                    path: self.paths.one(path),
+                    at,
+                    need,
+                    is_taken_back: false,
+                    is_gone: false,
+                });
             }
         }
     }

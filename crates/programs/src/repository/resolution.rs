@@ -309,12 +309,8 @@ impl<'a> Resolution<'a> {
             }
         }
         let own = self.runs.len();
-<<<<<<< HEAD
         let is_understood =
             self.body(task.understood.of(&task.body), &task.folder, attribution) && knows_needs;
-=======
-        let is_understood = self.body(task.understood.of(&task.body), &task.folder, attribution);
->>>>>>> mutants2
         self.depth -= 1;
         let usual = match arguments.first() {
             // `cargo xtask lint` is a program that runs tasks.
