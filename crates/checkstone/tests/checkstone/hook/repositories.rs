@@ -539,12 +539,20 @@ fn w11_git_is_asked_once_in_each_repository() {
     let mut session = Session::new(&world, "claude");
     session.prompt("Fix add");
     session.edit("calc.py", FIXED);
-    let held = session.stop_with("Done.", |command| drop(command.env("PATH", &path))).holds();
+    let held = session
+        .stop_with("Done.", |command| {
+            command.env("PATH", &path);
+        })
+        .holds();
     assert_eq!((held.as_str(), fs_err::read_to_string(&count).unwrap().as_str()), (RUN_TESTS, "x\n"));
     fs_err::remove_file(&count).unwrap();
     session.receive(&held);
     session.test();
     edit(&mut session, &lib);
-    session.stop_with("Done, really.", |command| drop(command.env("PATH", &path))).notifies();
+    session
+        .stop_with("Done, really.", |command| {
+            command.env("PATH", &path);
+        })
+        .notifies();
     assert_eq!(fs_err::read_to_string(&count).unwrap(), "x\nx\n");
 }
