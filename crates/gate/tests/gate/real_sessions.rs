@@ -475,49 +475,6 @@ fn steps(policy_text: &str, turn: &Inputs) -> Vec<String> {
 fn the_steps_of_a_hold() {
     const API: &str = "packages/api/src/a.ts";
     const WEB: &str = "packages/web/src/a.ts";
-    let red = |folder: &str| failed(&format!("cd {folder} && pnpm test"), 1, "Tests  1 failed (1)");
-    let turn = |calls: Vec<Call>, files: &[&str]| steps(NODE, &in_repository(two_packages(), calls, files));
-    assert_eq!(turn(vec![write(API)], &[API]), [""]);
-    assert_eq!(turn(vec![write(API), write(WEB)], &[API, WEB]), [""]);
-    assert_eq!(turn(vec![write(API), red("packages/api")], &[API]), [""]);
-    assert_eq!(turn(vec![write(API), write(WEB), red("packages/api")], &[API, WEB]), [""]);
-}
-
-/// A manifest that changed is installed as its lock file says, and each installation is named once.
-#[test]
-fn an_installation_is_named_as_lock_files_say() {
-    let python = repository(&[
-        ("pyproject.toml", "[project]\nname = 'x'"),
-        ("uv.lock", ""),
-        ("jobs/pyproject.toml", ""),
-        ("old/pyproject.toml", ""),
-        ("old/poetry.lock", ""),
-    ]);
-    for (files, expected) in [
-        (&["pyproject.toml"][..], "Run `uv sync`"),
-        (&["jobs/pyproject.toml", "pyproject.toml"], "Run `uv sync`"),
-        (&["jobs/pyproject.toml", "old/pyproject.toml"], "Run `uv sync`, and `poetry install` in `old`"),
-    ] {
-        let calls = files.iter().flat_map(|file| [read(file), edit(file)]).collect();
-        let verdict = judge(&policy(PYTHON), &in_repository(python.clone(), calls, files));
-        let said: Vec<&str> = verdict.actions.iter().map(|action| action.say.as_str()).collect();
-        assert_eq!(said, [expected], "{files:?}");
-    }
-}
-
-/// The numbered steps of the hold of a turn; none if it does not hold.
-fn steps(policy_text: &str, turn: &Inputs) -> Vec<String> {
-    let message = judge(&policy(policy_text), turn).message.unwrap_or_default();
-    let is_step = |line: &&str| line.starts_with(|first: char| first.is_ascii_digit());
-    message.lines().filter(is_step).map(str::to_owned).collect()
-}
-
-/// A step for each package that is not verified; what failed is to be run again, and that is a step of its own only
-/// beside others.
-#[test]
-fn the_steps_of_a_hold() {
-    const API: &str = "packages/api/src/a.ts";
-    const WEB: &str = "packages/web/src/a.ts";
     let red = || failed("cd packages/api && pnpm test", 1, "Tests  1 failed | 3 passed (4)");
     let turn = |calls: Vec<Call>, files: &[&str]| steps(NODE, &in_repository(two_packages(), calls, files));
     let api = "1. Run `pnpm test` in `packages/api` (node-tests)";
