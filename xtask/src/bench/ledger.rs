@@ -51,7 +51,8 @@ impl LedgerArguments {
 
 pub(crate) fn run(arguments: &LedgerArguments) -> Result<Vec<Row>, String> {
     let program = match &arguments.after {
-        Some(program) => program.clone(),
+        // It is started in other folders.
+        Some(program) => fs_err::canonicalize(program).map_err(|error| error.to_string())?,
         None => release::build()?,
     };
     let folder = root().join("target/bench");
