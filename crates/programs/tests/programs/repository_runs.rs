@@ -367,6 +367,16 @@ fn tasks_that_call_each_other_end() {
     check(&repository, &[("make a", &["Tests pytest [.]"]), ("npm test", &[])]);
 }
 
+/// Of a body that is not understood the name alone is known.
+#[test]
+fn a_task_that_is_not_understood_is_taken_by_its_name() {
+    let repository = repository(&[(
+        "package.json",
+        r#"{"name": "x", "scripts": {"test": "echo 'unterminated", "lint": "echo nothing", "other": "echo 'x"}}"#,
+    )]);
+    check(&repository, &[("npm test", &["Tests test [.]"]), ("npm run lint", &[]), ("npm run other", &[])]);
+}
+
 /// Eight within each other, any number one after the other, and 64 runs in all.
 #[test]
 fn tasks_are_followed_only_so_deep() {

@@ -422,3 +422,26 @@ fn what_ci_runs_counts_where_there_is_nothing_else() {
         &[". [Rust]", "  Tests: cargo test", "  TypeChecks: cargo check"],
     );
 }
+
+/// CI says nothing beside what the language offers; and a way says which task it runs.
+#[test]
+fn the_tasks_behind_ways() {
+    let steps = "jobs:\n  a:\n    steps:\n    - run: go test ./...\n";
+    check(
+        &[(".github/workflows/ci.yml", steps), ("go.mod", "module x")],
+        &[". [Go]", "  Builds: go build ./...", "  Lints: go vet ./..."],
+    );
+    for (files, expected) in [
+        (&[("Makefile", "check:\n\tpytest\n")][..], Some("check")),
+        (&[("package.json", r#"{"name": "x", "scripts": {"test": "jest"}}"#)], Some("test")),
+        (
+            &[(".github/workflows/ci.yml", "jobs:\n  a:\n    steps:\n    - run: npx playwright test\n")],
+            Some("a"),
+        ),
+        (&[("Cargo.toml", "[package]\nname = 'x'\n")], None),
+    ] {
+        let repository = repository(files);
+        let task = repository.task_of(&repository.packages[0].ways[0]);
+        assert_eq!(task.map(|task| task.name.as_str()), expected, "{files:?}");
+    }
+}

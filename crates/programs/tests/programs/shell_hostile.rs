@@ -172,6 +172,9 @@ fn bodies_do_not_count_against_the_caps() {
         let intents = Intents::read(&command);
         let programs: Vec<_> = intents.commands().iter().map(|command| command.program.as_str()).collect();
         assert_eq!(programs, ["cat", "pytest"], "{quote}");
+        let intents = Intents::read(&format!("(cat > big.txt <<{quote}\n{body}EOF\n)\npytest"));
+        let programs: Vec<_> = intents.commands().iter().map(|command| command.program.as_str()).collect();
+        assert_eq!(programs, ["cat", "pytest"], "{quote}");
         let inside = format!("git commit -m \"$(cat <<{quote}\n{body}EOF\n)\" && pytest");
         assert_eq!(Intents::read(&inside).commands().last().unwrap().program, "pytest", "{quote}");
     }
