@@ -87,6 +87,8 @@ impl SimpleCommand {
         match row.grammar {
             Grammar::Operands | Grammar::Subcommand => row.used(&words, &options).unwrap_or(row.deed),
             Grammar::Targets => words.iter().map(task).max().unwrap_or(row.deed),
+            // Without a name, the scripts are listed.
+            Grammar::Scripts if words == ["run"] => Deed::Looks,
             Grammar::Scripts => {
                 row.used(&words, &options).unwrap_or_else(|| words.first().map_or(row.deed, task))
             }

@@ -35,7 +35,9 @@ fn e1_a_failed_command_proves_nothing() {
 /// E3: of a builder behind a pipe its own last words are the proof, where the policy names the commands.
 #[test]
 fn e3_a_builder_says_itself_that_it_is_done() {
-    let own = policy("presets = [\"rust\"]\n[action.rust-tests]\nevidence = [\"cargo check\"]");
+    let own = policy(
+        "presets = [\"rust\"]\n[action.rust-tests]\nproof = \"evidence\"\nevidence = [\"cargo check\"]",
+    );
     let piped = |output: &str| vec![write("src/a.rs"), printed("cargo check 2>&1 | tail -2", output)];
     table(
         &own,

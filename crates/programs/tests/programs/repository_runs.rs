@@ -445,3 +445,86 @@ fn only_what_the_commands_of_a_turn_lead_to_is_kept() {
         intents.commands().iter().flat_map(|command| repository.runs(command, "/r")).collect();
     assert_eq!((names, scripts, before), (vec!["a", "b"], vec!["scripts/x.sh"], after));
 }
+
+/// What strangers type: the settings of a type checker, a module of one build, a target of make, a list of scripts.
+#[test]
+fn w1_what_chooses_a_place_or_nothing_is_told_apart() {
+    let node = repository(&[
+        (
+            "package.json",
+            r#"{"name": "root", "workspaces": ["packages/*"], "scripts": {"types": "tsc --build ./tsconfig.json"}}"#,
+        ),
+        ("packages/web/package.json", r#"{"name": "web", "scripts": {"test": "vitest"}}"#),
+        ("packages/api/package.json", r#"{"name": "api", "scripts": {"test": "jest"}}"#),
+    ]);
+    let all = "TypeChecks tsc <tsconfig.json> [.,packages/api,packages/web]";
+    check(
+        &node,
+        &[
+            ("npx tsc -b tsconfig.json", &[all]),
+            ("npm run types", &["TypeChecks tsc <./tsconfig.json> [.,packages/api,packages/web]"]),
+            (
+                "npx tsc -p tsconfig.json --noEmit",
+                &["TypeChecks tsc <-p tsconfig.json> [.,packages/api,packages/web]"],
+            ),
+            (
+                "npx tsc -p packages/web/tsconfig.json",
+                &["TypeChecks tsc <-p packages/web/tsconfig.json> [packages/web]"],
+            ),
+            ("npx tsc --project packages/web", &["TypeChecks tsc <--project packages/web> [packages/web]"]),
+            ("npx tsc -b packages/web", &["TypeChecks tsc <packages/web> [packages/web]"]),
+            // A list of what there is.
+            ("npm run", &[]),
+            (
+                "pnpm --filter '...[HEAD]' test",
+                &["Tests pnpm <--filter ...[HEAD]> [.,packages/api,packages/web]"],
+            ),
+            ("pnpm --filter web,api test", &["Tests jest [packages/api]", "Tests vitest [packages/web]"]),
+        ],
+    );
+    let java = repository(&[("pom.xml", "<project/>"), ("core/pom.xml", "<project/>")]);
+    check(
+        &java,
+        &[
+            ("./mvnw -pl core test", &["Tests mvnw <test> <-pl core> [.]"]),
+            ("mvn verify -DskipTests", &["Builds mvn <verify> [.]"]),
+        ],
+    );
+    let c = repository(&[
+        ("configure", ""),
+        ("Makefile", "default: all\n.DEFAULT:\n\tcd src && $(MAKE) $@\n"),
+        ("src/server.c", ""),
+    ]);
+    check(
+        &c,
+        &[
+            ("make -j4", &["Builds default [.]"]),
+            ("make server", &["Builds make <server> [.]"]),
+            ("make distclean", &["Other make <distclean> [.]"]),
+        ],
+    );
+}
+
+/// Code on standard input and a program of the repository's own have run; what is asked of it is no option of the starter.
+#[test]
+fn w20_having_run_the_program_is_a_run() {
+    let python = repository(&[("pyproject.toml", "[project]\nname = 'My_App'\n"), ("tests/test_a.py", "")]);
+    check(
+        &python,
+        &[
+            ("uv run python - <<'PY'\nimport my_app\nPY", &["Runs python [.]"]),
+            ("python -m my_app --check", &["Runs python <-m my_app> [.]"]),
+            ("my-app --serve", &["Runs my-app [.]"]),
+            ("other --check", &["Other other [.]"]),
+        ],
+    );
+    let rust = repository(&[("Cargo.toml", "[package]\nname = 'tool'\n")]);
+    check(
+        &rust,
+        &[
+            ("cargo run -- --list", &["Runs cargo [.]"]),
+            ("cargo test -- --list", &[]),
+            ("mix run -e 'IO.puts 1'", &["Runs mix <-e IO.puts 1> [.]"]),
+        ],
+    );
+}
