@@ -7,4 +7,3 @@ pub mod payload;
 pub mod policy;
 pub mod repository;
 pub mod transcripts;
-

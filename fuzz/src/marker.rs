@@ -24,7 +24,8 @@ fn line(bytes: &[u8]) -> Option<Marker> {
     let is_white_space = |byte: &&u8| matches!(**byte, b' ' | b'\t' | b'\r' | 0x0b | 0x0c);
     let indent = bytes.iter().take_while(is_white_space).count();
     let bytes = &bytes[indent..];
-    (bytes.starts_with(b"[") && bytes.len() <= LONGEST_LINE).then(|| Marker::parse(&String::from_utf8_lossy(bytes)))?
+    (bytes.starts_with(b"[") && bytes.len() <= LONGEST_LINE)
+        .then(|| Marker::parse(&String::from_utf8_lossy(bytes)))?
 }
 
 fn is_plain(key: &str) -> bool {

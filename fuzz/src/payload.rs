@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use agents::{Answer, Event, Notification, Payload};
+use agents::{Answer, Event, HoldForm, Notification, Payload};
 use transcript::Agent;
 
 /// Does with the bytes, read as each client's, everything that a caller does with a payload.
@@ -22,7 +22,8 @@ pub fn check(bytes: &[u8]) {
             to_agent: payload.prompt.clone().unwrap_or_default(),
             to_person: payload.last_text.clone(),
         };
-        if let Some(rendered) = hold.render(agent, &payload.event) {
+        for form in [HoldForm::Block, HoldForm::Context] {
+            let Some(rendered) = hold.render(agent, &payload.event, form) else { continue };
             assert!(serde_json::from_str::<serde_json::Value>(&rendered).is_ok());
             assert!(!rendered.contains('\n'));
         }

@@ -11,7 +11,9 @@ pub fn check(text: &str) {
     let mut files: Vec<RepositoryFile> = Vec::new();
     for line in text.lines() {
         match (line.strip_prefix("=== "), files.last_mut()) {
-            (Some(path), _) => files.push(RepositoryFile { path: path.to_owned(), text: Some(String::new()) }),
+            (Some(path), _) => {
+                files.push(RepositoryFile { path: path.to_owned(), text: Some(String::new()) })
+            }
             (None, Some(RepositoryFile { text: Some(text), .. })) => {
                 text.push_str(line);
                 text.push('\n');

@@ -499,8 +499,8 @@ fn w1_what_chooses_a_place_or_nothing_is_told_apart() {
         &c,
         &[
             ("make -j4", &["Builds default [.]"]),
-            ("make server", &["Builds make <server> [.]"]),
-            ("make distclean", &["Other make <distclean> [.]"]),
+            ("make server", &["Builds make [.]"]),
+            ("make distclean", &["Other make [.]"]),
         ],
     );
 }
