@@ -41,10 +41,10 @@ impl Strength {
                 (Some("-v" | "-V" | "-h" | "version" | "help"), None)
             )
         };
-        // A script from standard input is as often an edit as a look.
+        // A script from standard input that nobody knows is as often an edit as a look.
         let is_typed_in = || {
-            let first = command.arguments.first();
-            command.is_inline_code() && first.is_none_or(|first| first.text() == "-")
+            let is_input = command.arguments.first().is_none_or(|first| first.text() == "-");
+            command.is_inline_code() && is_input && command.arguments.len() < 2
         };
         let rewrites = || command.edits.others || command.edits.paths.iter().any(|path| is_source(path));
         // `cargo test --no-run` runs nothing and builds all the same.

@@ -453,6 +453,8 @@ fn is_about(command: &SimpleCommand, covers: &BTreeSet<String>) -> bool {
         return true;
     }
     let code: Vec<&str> = command.arguments.iter().map(Word::text).collect();
+    // What is typed in may name a file to look at it or to edit it.
+    let is_typed_in = code.first() == Some(&"-");
     let code = code.join(" ");
     let is_part = |character: char| character.is_alphanumeric() || character == '_';
     let words: BTreeSet<&str> = code.split(|character| !is_part(character)).collect();
@@ -461,7 +463,8 @@ fn is_about(command: &SimpleCommand, covers: &BTreeSet<String>) -> bool {
         let stem = parts.next().and_then(|name| name.split('.').next()).unwrap_or_default();
         let imports =
             |folder: &str| ["import", "from"].iter().any(|word| code.contains(&format!("{word} {folder}")));
-        (stem.len() >= SHORTEST && words.contains(stem)) || parts.any(imports)
+        let names = !is_typed_in && words.contains(stem);
+        (stem.len() >= SHORTEST && (names || imports(stem))) || parts.any(imports)
     })
 }
 

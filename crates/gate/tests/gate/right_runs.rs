@@ -538,3 +538,20 @@ fn what_failed_after_tests_that_passed() {
         table(&policy(PYTHON), &["app/a.py"], vec![(calls, expected)]);
     }
 }
+
+/// Code that an interpreter reads from its input verifies what it names, as code on its command line does.
+#[test]
+fn w20_code_on_standard_input_is_about_what_it_names() {
+    let input = |code: &str| ran(&format!("uv run python - <<'PY'\n{code}\nPY"));
+    said(
+        PYTHON,
+        &python(),
+        &["app/a.py"],
+        vec![
+            (vec![write("app/a.py"), ran("python -c 'import app.a'")], "notify +weaker-verification"),
+            (vec![write("app/a.py"), input("from app import a\nprint(a.x)")], "notify +weaker-verification"),
+            (vec![write("app/a.py"), input("print(1)")], "hold python-tests"),
+            (vec![write("app/a.py"), input("open('app/a.py', 'w').write('x')")], "hold python-tests"),
+        ],
+    );
+}
