@@ -87,6 +87,7 @@ pub(crate) fn make() -> Result<(), String> {
     workplace.git(&["commit", "--quiet", "--message=Ask for tests"])?;
     for (client, address) in CLIENTS.into_iter().zip(&addresses) {
         workplace.git(&["checkout", "--quiet", "--", "."])?;
+        workplace.make_unlike()?;
         workplace.turn(&workplace.installed(client, &programs, address))?;
     }
     let hold = workplace.latest_hold()?.to_string();
@@ -243,6 +244,14 @@ impl Workplace {
             Client::Codex | Client::CodexPlainTools => ("codex-hold", "Codex CLI"),
         };
         write(name, &format!("{title}: held once"), &of_the_turn(&rows(&screen.still().map_err(told)?))?)
+    }
+
+    /// Commits another layout, so that what one client's tests proved is not what the next client writes.
+    fn make_unlike(&self) -> Result<(), String> {
+        let file = self.repository.join("calc.py");
+        let text = fs_err::read_to_string(&file).map_err(|error| error.to_string())?;
+        fs_err::write(&file, text + "\n").map_err(|error| error.to_string())?;
+        self.git(&["commit", "--quiet", "--all", "--message=Lay it out anew"]).map(drop)
     }
 
     /// What was decided for this client, in order.
