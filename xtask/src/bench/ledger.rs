@@ -205,7 +205,8 @@ fn fill(
 ) -> Result<(), String> {
     let repository = Repository::discover(repository).map_err(|error| error.to_string())?;
     let mut journal = Journal::open(state, OpenFor::Command).map_err(|error| error.to_string())?;
-    let at = Timestamp::now();
+    // Proven before the turn that is measured, as a ledger of this size was.
+    let at = Timestamp::now() - jiff::SignedDuration::from_hours(1);
     let versions: Vec<FileVersion> = contents
         .map(|(path, content)| FileVersion { path: path.as_str().into(), content, size: 50, modified_ns: 1 })
         .collect();
