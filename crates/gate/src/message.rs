@@ -266,19 +266,6 @@ mod tests {
         assert_eq!(by_cause(&twice), ["It failed (2 times: `a` and `b`)"]);
     }
 
-    /// The last may take all the room that is left; before it there must be room to count the others.
-    #[test]
-    fn observations_that_do_not_fit_are_counted() {
-        let lines = |lines: [&str; 2], room: usize| observations(&lines.map(str::to_owned), room).unwrap();
-        let (one, two) = ("one", "two, which is longer than the line that counts");
-        assert_eq!(lines([one, one], 45), "Observations:\n- one\n- one");
-        assert_eq!(lines([one, one], 44), "Observations:\n- … and 2 more");
-        assert_eq!(lines([one, two], 70), format!("Observations:\n- one\n- {two}"));
-        assert_eq!(lines([one, two], 69), "Observations:\n- one\n- … and 1 more");
-        assert_eq!(lines([one, two], 0), "Observations:\n- … and 2 more");
-        assert_eq!(observations(&[], 100), None);
-    }
-
     /// H8: 61 s → 2m, 121 s → 3m.
     #[test]
     fn h8_the_window_of_the_logs() {

@@ -173,8 +173,8 @@ impl SimpleCommand {
         let (idle, letters) = self.row().map_or(("", ""), |row| (row.idle, row.idle_letters));
         let mut previous = "";
         // What stands behind the dashes is for the program that is started: `cargo run -- --list`.
-        let own = self.known_arguments().take_while(|word| *word != "--" || self.deed() != Deed::Runs);
-        own.into_iter().find(|argument| {
+        let mut own = self.known_arguments().take_while(|word| *word != "--" || self.deed() != Deed::Runs);
+        own.find(|argument| {
             let with_value = |(option, value): (&str, &str)| match value {
                 "" => argument.strip_prefix(option).is_some_and(|rest| rest.starts_with('=')),
                 _ => previous == option && *argument == value,

@@ -110,6 +110,13 @@ pub enum TaskRunner {
     Workflow,
 }
 
+impl TaskRunner {
+    /// Whether it runs its first task if it is given no name; others list what there is.
+    pub(crate) fn has_default_task(self) -> bool {
+        matches!(self, Self::Make | Self::Just | Self::Rake)
+    }
+}
+
 /// How the words of a program are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Grammar {

@@ -407,7 +407,6 @@ impl Looking<'_, '_> {
                 && run.is_about(code)
                 && !run.ran.call.user_stopped
                 && match &run.showed {
-                    // What could not be compiled did not run.
                     Showed::Red => Printed::of(run.ran.recorded).tests_failed(),
                     Showed::Nothing(_) => run.ran.call.outcome == Outcome::Unknown,
                     Showed::Green | Showed::WithoutTheChange => false,

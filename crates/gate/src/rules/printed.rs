@@ -50,9 +50,9 @@ impl Printed {
         self.summary.filter(|summary| self.is_of_tests && *summary != Summary::NoTestsRan)
     }
 
-    /// Tests ran, and some of them failed.
+    /// Tests ran, and some of them failed: what could not be compiled has no count.
     pub(crate) fn tests_failed(&self) -> bool {
-        !self.has_code_errors && matches!(self.tests(), Some(Summary::Failed { .. }))
+        matches!(self.tests(), Some(Summary::Failed { tests: Some(_) }))
     }
 
     /// A runner ran and found nothing to do, and nothing else went wrong.

@@ -371,6 +371,14 @@ fn tests_alone_that_ran_and_failed_are_not_missing() {
             ),
         ],
     );
+    // A run shows what failed as errors of the code, and is a run all the same; what is not compiled is none.
+    let shown =
+        "E       AssertionError: assert 1 == 2\ntests/test_a.py:3: AssertionError\n=== 1 failed in 0.1s ===";
+    let red = vec![write(file), failed("pytest -q", 1, shown)];
+    said(PYTHON, &python(), &[file], vec![(red, "notify +unresolved-error")]);
+    let go = "# x\n./a_test.go:3:1: undefined: y\nFAIL\tx [build failed]\nFAIL";
+    let unbuilt = vec![write("a_test.go"), failed("go test ./...", 1, go)];
+    said(MIXED, &mixed(), &["a_test.go"], vec![(unbuilt, "hold go-tests +unresolved-error")]);
     let file = "app/a.py";
     said(
         PYTHON,

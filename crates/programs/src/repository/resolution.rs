@@ -22,18 +22,21 @@ const ALL: &str = "-r --recursive --workspaces -ws --workspace --all";
 /// Options that choose the package at the root.
 const ROOT: &str = "-w --workspace-root";
 
-pub(super) fn runs(repository: &Repository, command: &SimpleCommand, cwd: &str) -> Vec<Run> {
+/// A command, followed to its end.
+fn resolved<'a>(repository: &'a Repository, command: &SimpleCommand, cwd: &str) -> Resolution<'a> {
     let mut resolution = Resolution::new(repository);
     let place = resolution.place(&command.directory, cwd);
     resolution.command(command, &place, Attribution::Decides);
-    resolution.runs
+    resolution
+}
+
+pub(super) fn runs(repository: &Repository, command: &SimpleCommand, cwd: &str) -> Vec<Run> {
+    resolved(repository, command, cwd).runs
 }
 
 /// The tasks and scripts that a command leads to, by their places in the repository.
 pub(super) fn used(repository: &Repository, command: &SimpleCommand, cwd: &str) -> (Vec<usize>, Vec<usize>) {
-    let mut resolution = Resolution::new(repository);
-    let place = resolution.place(&command.directory, cwd);
-    resolution.command(command, &place, Attribution::Decides);
+    let resolution = resolved(repository, command, cwd);
     let tasks = repository
         .tasks
         .iter()
@@ -46,10 +49,7 @@ pub(super) fn used(repository: &Repository, command: &SimpleCommand, cwd: &str) 
 
 /// The scripts that a command surely executes, from the root.
 pub(super) fn executed(repository: &Repository, command: &SimpleCommand, cwd: &str) -> Vec<String> {
-    let mut resolution = Resolution::new(repository);
-    let place = resolution.place(&command.directory, cwd);
-    resolution.command(command, &place, Attribution::Decides);
-    resolution.executed
+    resolved(repository, command, cwd).executed
 }
 
 /// What a task runs.
@@ -151,8 +151,9 @@ impl<'a> Resolution<'a> {
             hooks.for_each(|hook| self.follow(hook, Attribution::Masked(Mask::Conditional), &[]));
         }
         let covers = self.covered(command, &place);
-        let deed = match (&place, command.row().and_then(|row| command.task_call(row))) {
-            (Place::At(folder), Some(call)) if deed == Deed::Other && command.program == "make" => {
+        let makes = command.row().filter(|row| row.tasks.contains(&TaskRunner::Make));
+        let deed = match (&place, makes.and_then(|row| command.task_call(row))) {
+            (Place::At(folder), Some(call)) if deed == Deed::Other => {
                 let made = call.names.iter().map(|name| self.usual_deed_in(TaskRunner::Make, name, folder));
                 made.max().unwrap_or(deed)
             }
@@ -227,15 +228,8 @@ impl<'a> Resolution<'a> {
             found.extend(packages.filter_map(|package| self.task_in(row, name, &package.folder)));
             found.len() == before
         });
-        // `npm run` lists what there is.
-        let has_default = |runner: &TaskRunner| {
-            matches!(
-                runner,
-                TaskRunner::Make | TaskRunner::Just | TaskRunner::Rake | TaskRunner::Nox | TaskRunner::Tox
-            )
-        };
         if call.names.is_empty()
-            && row.tasks.iter().any(has_default)
+            && row.tasks.iter().any(|runner| runner.has_default_task())
             && let [folder] = folders.as_slice()
         {
             found.extend(self.tasks_of(row.tasks).find(|task| task.folder == *folder));

@@ -284,6 +284,8 @@ impl Walk {
             }
             let end = body.floor_char_boundary(LONGEST_CODE);
             command.arguments.push(Word::from(body.get(..end).unwrap_or_default()));
+            // It was asked what it does before it had these words.
+            command.meaning = KnownMeaning::default();
         }
         edits.add(command.edits);
         reads.append(&mut command.reads);
