@@ -127,7 +127,7 @@ impl Save {
         };
         let recorded = report.record(journal, &self.repository.root, session, turn);
         if report.snapshot().is_some() {
-            self.forget_old_snapshots(git);
+            self.forget_old_snapshots();
         }
         let is_started = report.push == Push::Started;
         (report, recorded.map(|id| Some(id).filter(|_| is_started)))
@@ -135,17 +135,16 @@ impl Save {
 
     /// Saves make snapshots, so they clear old ones away: as the user's own configuration says, and never those that
     /// somebody asked for, nor the one that was made just now and is told of.
-    fn forget_old_snapshots(&self, git: &GitProgram) {
-        let texts = FoundTexts::read(&self.repository.root, self.saving.user_file.as_deref());
-        let Some(kept) = trust::snapshot_settings(journal::Trust::Unknown, texts.texts()) else { return };
+    fn forget_old_snapshots(&self) {
+        let kept = self.snapshot_settings();
         let retention = Retention {
             keep: Some(kept.keep.max(1)),
             max_age: Some(kept.keep_for),
             reasons: PrunableReasons::Automatic,
         };
         let now = self.facts.occasion.at;
-        let pruned = Snapshots::of(self.repository.clone(), git)
-            .and_then(|snapshots| snapshots.prune(WhichWorktrees::ThisWorktree, retention, now));
+        let pruned =
+            self.snapshots().and_then(|all| all.prune(WhichWorktrees::ThisWorktree, retention, now));
         // Whatever stands in the way now, the next save tries again.
         drop(pruned);
     }
