@@ -13,10 +13,9 @@ use journal::{
     AutosaveId, AutosaveOutcome, Journal, JournalError, NewAutosave, PushState, SessionId, TurnId,
 };
 use keeping::push::PushReadiness;
-use keeping::snapshot::{LeftOut, PrunableReasons, Retention, Snapshots, WhichWorktrees};
+use keeping::snapshot::{LeftOut, PrunableReasons, Retention, WhichWorktrees};
 use serde_json::Value;
-use stop::policy_files::FoundTexts;
-use stop::{ClientEvent, policy_files, trust};
+use stop::{ClientEvent, policy_files};
 use text::counted;
 use transcript::{Agent, OWN_PREFIX};
 

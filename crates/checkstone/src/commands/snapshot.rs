@@ -202,7 +202,7 @@ fn create(arguments: &CreateArguments, printer: &Printer) -> Result<ExitCode, Co
         let (id, files, size) = (&snapshot.id, files(&snapshot), text::size_in_words(snapshot.facts.bytes));
         let inside = match snapshot.facts.submodules.len() {
             0 => String::new(),
-            count => format!(", {} with changes of their own", counted(count, "submodule")),
+            count => format!(", and the changes in {}", counted(count, "submodule")),
         };
         format!("{GOOD}✓{GOOD:#} snapshot {STRONG}{id}{STRONG:#}: {files} not as in HEAD, {size}{inside}\n")
     })?;

@@ -9,7 +9,7 @@ use std::process::Stdio;
 use change_set::BytePath;
 use changes::Repository;
 use changes::git::WRITING;
-use changes::state::nanoseconds_of;
+use changes::state::{CLOCK_TICK_NS, nanoseconds_of};
 use changes::status::{self, EntryKind};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -147,7 +147,10 @@ impl Snapshots {
         contents.left_out.extend(complaints.map(|line| LeftOut { path: None, reason: line.clone() }));
         let late = match new.reason {
             SnapshotReason::TurnStart { began_ns } => contents.written_since(began_ns, &collected),
-            SnapshotReason::Autosave => contents.written_since(nanoseconds_of(new.now), &collected),
+            // By the file's own time: nothing else is judged by it, and what was written just before is not named.
+            SnapshotReason::Autosave => {
+                contents.written_since(nanoseconds_of(new.now).saturating_add(CLOCK_TICK_NS), &collected)
+            }
             _ => Vec::new(),
         };
         let files = collected.deleted.len() + collected.known.len() + collected.on_disk.len();
