@@ -286,9 +286,10 @@ impl SaveReport {
     pub fn to_agent(&self, facts: &Facts) -> Option<String> {
         let why = self.occasion.reason.sentence(self.occasion.percent);
         match &self.ended {
-            SaveOutcome::Saved(_) => {
-                Some(continuation(facts, &format!("{}. {}.", capitalised(&why), capitalised(&self.sentence()))))
-            }
+            SaveOutcome::Saved(_) => Some(continuation(
+                facts,
+                &format!("{}. {}.", capitalised(&why), capitalised(&self.sentence())),
+            )),
             SaveOutcome::Nothing if facts.next.is_some() || facts.build.is_some() => {
                 Some(continuation(facts, &format!("{}, and {}.", capitalised(&why), self.sentence())))
             }
@@ -371,7 +372,9 @@ pub fn append_to_client_log(client_log: Option<&Path>, lines: &[&str]) {
 /// What a person is told in normal mode.
 pub fn advice(occasion: &Occasion) -> String {
     let why = capitalised(&occasion.reason.sentence(occasion.percent));
-    format!("{why}: run `checkstone autosave` to commit notes on the work, then compact or begin a new session")
+    format!(
+        "{why}: run `checkstone autosave` to commit notes on the work, then compact or begin a new session"
+    )
 }
 
 /// As the beginning of a sentence.

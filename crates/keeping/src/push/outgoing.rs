@@ -99,10 +99,10 @@ impl Way {
         let remotes = git.line(&["remote"])?;
         let remotes: Vec<&str> = remotes.lines().collect();
         // Git's own answers: `pushRemote`, `pushDefault` and `branch.….remote` in their order, and the refspecs for pushes.
-        const FIELDS: &str =
-            "--format=%(push:remotename)%00%(push:remoteref)%00%(upstream:remotename)%00%(upstream:remoteref)";
+        const FIELDS: &str = "--format=%(push:remotename)%00%(push:remoteref)%00%(upstream:remotename)%00%(upstream:remoteref)";
         let fields = git.line(&["for-each-ref", FIELDS, head])?;
-        let mut fields = fields.split('\0').map(|field| Some(field.to_owned()).filter(|text| !text.is_empty()));
+        let mut fields =
+            fields.split('\0').map(|field| Some(field.to_owned()).filter(|text| !text.is_empty()));
         let mut field = || fields.next().flatten();
         let (named, mapped, upstream_remote, upstream) = (field(), field(), field(), field());
         let remote = match (named, remotes.as_slice()) {
@@ -122,7 +122,9 @@ impl Way {
         let destination = match configured("push.default")?.as_deref() {
             _ if mapped.is_some() => mapped.unwrap_or_default(),
             _ if is_named && configured(&format!("remote.{remote}.push"))?.is_some() => {
-                return Err(Error::NotPushed { setting: format!("`remote.{remote}.push` names another branch") });
+                return Err(Error::NotPushed {
+                    setting: format!("`remote.{remote}.push` names another branch"),
+                });
             }
             Some("nothing") => {
                 return Err(Error::NotPushed { setting: "`push.default` is `nothing`".to_owned() });

@@ -55,7 +55,10 @@ fn a_dry_run_shows_and_does_nothing() {
     world.work_until(20);
     let (code, told) = run(&world, &["autosave", "--dry-run", "--json"]);
     assert_eq!((code, world.commits(), world.has("CLAUDE.md")), (0, 1, false));
-    assert_eq!(told["message"], "wip: claude on main\n\nNotes on the session, since somebody asked for it.\n");
+    assert_eq!(
+        told["message"],
+        "wip: claude on main\n\nNotes on the session, since somebody asked for it.\n"
+    );
     assert_eq!(told["paths"], json!(["CLAUDE.md"]));
     insta::assert_snapshot!(without_durations(told["section"].as_str().unwrap()), @"
     - When: [time], somebody asked for it (save 1 of the session)

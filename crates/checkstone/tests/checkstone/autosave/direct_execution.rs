@@ -339,7 +339,10 @@ fn s8_staged_notes_are_not_dropped_in_silence() {
     let answer = world.work_until(41);
     insta::assert_snapshot!(redacted(to_person(&answer)), @"✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, you had staged another version of `CLAUDE.md`, which `git cat-file -p [hash]` shows, not pushed: there is no remote to push to");
     let named = to_person(&answer).split("cat-file -p ").nth(1).unwrap().split('`').next().unwrap();
-    assert_eq!((world.git(&["rev-parse", named]), world.git(&["cat-file", "-p", named])), (staged, "# Mine\n\nstaged".to_owned()));
+    assert_eq!(
+        (world.git(&["rev-parse", named]), world.git(&["cat-file", "-p", named])),
+        (staged, "# Mine\n\nstaged".to_owned())
+    );
 }
 
 #[test]

@@ -201,7 +201,12 @@ fn s12_a_branch_is_published_only_by_the_settings() {
         if push.starts_with("push to") {
             world.push_ended();
         }
-        let branches = world.git(&["--git-dir", world.origin().to_str().unwrap(), "branch", "--format=%(refname:short)"]);
+        let branches = world.git(&[
+            "--git-dir",
+            world.origin().to_str().unwrap(),
+            "branch",
+            "--format=%(refname:short)",
+        ]);
         format!("{} | {push}", branches.replace('\n', " "))
     };
     let configured = |more: &str| published(World::new(&format!("{AUTONOMOUS}{more}\n")));
@@ -264,7 +269,8 @@ fn s5_a_save_goes_where_the_branch_is_pushed() {
     world.git(&["config", "branch.main.merge", "refs/heads/main"]);
     world.work_until(41);
     let (push, detail) = world.push_ended();
-    let head = |path: &std::path::Path| world.git(&["--git-dir", path.to_str().unwrap(), "rev-parse", "main"]);
+    let head =
+        |path: &std::path::Path| world.git(&["--git-dir", path.to_str().unwrap(), "rev-parse", "main"]);
     assert_eq!((push.as_str(), head(&fork)), ("pushed", world.git(&["rev-parse", "main"])), "{detail}");
     assert_eq!(head(&world.origin()), before);
     insta::assert_snapshot!(redacted(&detail), @"`fork` has [hash] on `main`");
