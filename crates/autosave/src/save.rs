@@ -338,7 +338,12 @@ impl Save {
         let Occasion { reason, percent, iteration, .. } = self.facts.occasion;
         let filled = |text: &str| {
             let percent = percent.map_or_else(|| "?".to_owned(), |percent| percent.to_string());
-            text.replace("{reason}", &reason.sentence(self.facts.occasion.percent))
+            let what = match self.settings.include {
+                Include::Notes => "Notes on the session",
+                Include::All => "Notes on the session, and what its turn changed",
+            };
+            text.replace("{what}", what)
+                .replace("{reason}", &reason.sentence(self.facts.occasion.percent))
                 .replace("{percent}", &percent)
                 .replace("{agent}", self.agent.name())
                 .replace("{branch}", self.facts.branch.as_deref().unwrap_or("HEAD"))

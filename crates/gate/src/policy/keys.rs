@@ -11,6 +11,7 @@ use settings::{
 
 use super::kinds::{PathInside, Patterns, Presets, UsersOwn};
 use super::paths::Globs;
+use super::push_rules::PushRules;
 
 table! {
     /// The whole file.
@@ -321,16 +322,18 @@ table! {
         threshold: Whole<u8, 1, 99> = 40;
         /// The size of the window in tokens, for models that nobody else knows.
         window: Whole<u64, 1>, or "none";
-        /// Push to `origin`, if there is one.
-        push: Boolean = true;
+        /// Push the branch where `git push` would: if the remote is known to have it, always, or never. A table sets it by branch
+        /// pattern, of which the longest that matches counts: `push = { "release/*" = "never" }`. `true` is `always`, `false`
+        /// is `never`.
+        push: PushRules, or "`\"tracked\"`; `\"always\"` by `autonomous-mode.active` or `CLAUDE_LOOP_ACTIVE` alone";
         /// What is committed: the notes and `buildguide.md`, or what the turn changed as well.
         include: Choice<Include> = Include::Notes;
         /// The notes file.
         notes: PathInside, or "the client's own";
         /// The first line of the commit's message.
         subject: Text = "checkpoint: auto-checkpoint".to_owned();
-        /// What stands below it; `{reason}`, `{percent}`, `{agent}`, `{branch}` and `{iteration}` are filled in.
-        body: Text = "Saved by itself: {reason}.".to_owned();
+        /// What stands below it; `{what}`, `{reason}`, `{percent}`, `{agent}`, `{branch}` and `{iteration}` are filled in.
+        body: Text = "{what}, since {reason}.".to_owned();
         /// `Name <address>`; empty is nobody.
         co_author: Text, or "the client";
         /// Globs of files in which a text that looks like a secret is none.
