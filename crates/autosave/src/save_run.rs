@@ -142,8 +142,7 @@ impl Save {
             reasons: PrunableReasons::Automatic,
         };
         let now = self.facts.occasion.at;
-        let pruned =
-            self.snapshots().and_then(|all| all.prune(WhichWorktrees::ThisWorktree, retention, now));
+        let pruned = self.snapshots().and_then(|all| all.prune(WhichWorktrees::ThisWorktree, retention, now));
         // Whatever stands in the way now, the next save tries again.
         drop(pruned);
     }

@@ -13,8 +13,7 @@ use journal::Journal;
 use keeping::Difference;
 use keeping::snapshot::{
     LeftOut, NewSnapshot, PrunableReasons, RestoreCaller, RestoreReport, Retention, SessionName, Side,
-    Skipped, Snapshot, SnapshotError, SnapshotReason, Snapshots, SubmoduleSnapshot,
-    WhichWorktrees,
+    Skipped, Snapshot, SnapshotError, SnapshotReason, Snapshots, SubmoduleSnapshot, WhichWorktrees,
 };
 use serde::Serialize;
 use stop::{configured_snapshots, trust};

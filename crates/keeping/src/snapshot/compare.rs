@@ -152,7 +152,8 @@ impl Snapshots {
             Side::Snapshot(snapshot) => snapshot.commit.as_str(),
             Side::Commit(commit) => commit,
         };
-        let recorded = self.differences(ObjectFormat::of_id(commit).empty_tree(), commit, std::slice::from_ref(path))?;
+        let recorded =
+            self.differences(ObjectFormat::of_id(commit).empty_tree(), commit, std::slice::from_ref(path))?;
         let recorded = recorded.into_iter().find_map(|one| one.new.filter(|_| one.path == *path));
         let commit = recorded.filter(|version| version.mode == "160000").map(|version| version.id);
         let is_there = |commit: &String| inside.git.run(&["cat-file", "-e", commit], &[]).is_ok();

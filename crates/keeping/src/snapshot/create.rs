@@ -344,10 +344,13 @@ impl ContentReader {
             };
             let before = stamp(&file)?;
             if before.0 > self.largest_file {
-                self.leave_out(path, &format!(
-                    "it is larger than {} MB (`largest_file_mb` in `[snapshot]`)",
-                    self.largest_file / 1_000_000
-                ));
+                self.leave_out(
+                    path,
+                    &format!(
+                        "it is larger than {} MB (`largest_file_mb` in `[snapshot]`)",
+                        self.largest_file / 1_000_000
+                    ),
+                );
                 return Ok(());
             }
             let length = match stream.content_or_reason(mode, path, &mut file)? {

@@ -99,7 +99,9 @@ fn a_submodule_that_was_clean_is_compared_and_left_alone() {
         report.skipped.iter().map(|one| format!("{}: {}", one.path, one.reason)).collect();
     assert_eq!(
         skipped,
-        ["module: nothing was changed in this submodule when the snapshot was taken: what is changed now stays"]
+        [
+            "module: nothing was changed in this submodule when the snapshot was taken: what is changed now stays"
+        ]
     );
     assert_eq!(read(&sandbox, "module/a").as_deref(), Some("changed\n"));
 }
