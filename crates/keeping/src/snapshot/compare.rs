@@ -32,7 +32,7 @@ struct ComparedSide {
 
 /// The same side inside of a submodule.
 enum InnerSide<'a> {
-    Snapshot(Snapshot),
+    Snapshot(Box<Snapshot>),
     Commit(String),
     WorkingTree { scratch: &'a Path },
 }
@@ -147,7 +147,7 @@ impl Snapshots {
         let commit = match side {
             Side::WorkingTree { scratch } => return Ok(Some(InnerSide::WorkingTree { scratch })),
             Side::Snapshot(snapshot) if snapshot.facts.submodules.iter().any(|one| one.path == *path) => {
-                return Ok(inside.inner_of(snapshot, path).ok().map(InnerSide::Snapshot));
+                return Ok(inside.inner_of(snapshot, path).ok().map(Box::new).map(InnerSide::Snapshot));
             }
             Side::Snapshot(snapshot) => snapshot.commit.as_str(),
             Side::Commit(commit) => commit,
