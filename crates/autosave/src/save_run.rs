@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use changes::{GitProgram, Repository};
+use changes::Repository;
 use gate::policy::{Autosave, AutosaveMode};
 use gate::{Changes, Inputs};
 use jiff::Timestamp;
@@ -111,7 +111,6 @@ impl Save {
         turn: Option<TurnId>,
     ) -> (SaveReport, Result<Option<AutosaveId>, JournalError>) {
         let started = Instant::now();
-        let git = &self.saving.git;
         let ended = self.execute();
         let push = match &ended {
             SaveOutcome::Saved(saved) => self.planned_push(&saved.commit.id),
