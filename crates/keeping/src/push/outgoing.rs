@@ -99,12 +99,10 @@ impl Way {
         let remotes = git.line(&["remote"])?;
         let remotes: Vec<&str> = remotes.lines().collect();
         // Git's own answers: `pushRemote`, `pushDefault` and `branch.….remote` in their order, and the refspecs for pushes.
-        const FIELDS: &str = "--format=%(push:remotename)%00%(push:remoteref)%00%(upstream:remotename)%00%(upstream:remoteref)";
-        let fields = git.line(&["for-each-ref", FIELDS, head])?;
+        let fields = git.line(&["for-each-ref", "--format=%(push:remotename)%00%(push:remoteref)", head])?;
         let mut fields =
             fields.split('\0').map(|field| Some(field.to_owned()).filter(|text| !text.is_empty()));
-        let mut field = || fields.next().flatten();
-        let (named, mapped, upstream_remote, upstream) = (field(), field(), field(), field());
+        let (named, mapped) = (fields.next().flatten(), fields.next().flatten());
         let remote = match (named, remotes.as_slice()) {
             (Some(named), _) => named,
             (None, []) => return Ok(None),
@@ -118,7 +116,11 @@ impl Way {
         }
         let same = head.to_owned();
         let configured = |key: &str| git.line_or_none(&["config", "--get", key]);
-        let upstream = upstream.filter(|_| upstream_remote.as_ref() == Some(&remote));
+        let branch = format!("branch.{}", head.strip_prefix(HEADS).unwrap_or(head));
+        let upstream = match configured(&format!("{branch}.remote"))?.as_ref() == Some(&remote) {
+            true => configured(&format!("{branch}.merge"))?,
+            false => None,
+        };
         let destination = match configured("push.default")?.as_deref() {
             _ if mapped.is_some() => mapped.unwrap_or_default(),
             _ if is_named && configured(&format!("remote.{remote}.push"))?.is_some() => {
