@@ -42,7 +42,7 @@ fn s6_a_dirty_submodule_is_taken_along() {
     assert_eq!(snapshot.facts.left_out, []);
     let taken: Vec<String> = snapshot.facts.submodules.iter().map(|one| one.path.to_string()).collect();
     assert_eq!(taken, ["module"]);
-    assert_eq!(inner_ids(&sandbox), [snapshot.id.clone()]);
+    assert_eq!(inner_ids(&sandbox), std::slice::from_ref(&snapshot.id));
     assert_eq!(sandbox.changed_since(&sandbox.repo, &snapshot), [""; 0]);
 
     let head = sandbox.git_in(&sandbox.repo.join("module"), &["rev-parse", "HEAD"]);
@@ -183,7 +183,7 @@ fn the_snapshots_in_submodules_are_forgotten_with_the_outer_one() {
     let sandbox = Sandbox::with_submodule();
     sandbox.write("module/a", "changed\n");
     let snapshot = sandbox.snapshot();
-    assert_eq!(inner_ids(&sandbox), [snapshot.id.clone()]);
+    assert_eq!(inner_ids(&sandbox), std::slice::from_ref(&snapshot.id));
     let all = Retention { keep: Some(0), max_age: None, reasons: PrunableReasons::All };
     sandbox.snapshots().prune(WhichWorktrees::ThisWorktree, all, Timestamp::now()).unwrap();
     assert_eq!(inner_ids(&sandbox), [""; 0]);
