@@ -36,6 +36,7 @@ impl Workflow {
         if name.is_empty() || name.len() > LONGEST_PHASE_NAME || name.chars().any(char::is_control) {
             return Err(WorkflowError::PhaseName { name: text::first_characters(name, 100).to_owned() });
         }
+        check_types(name, &update.other)?;
         self.changed(|document| {
             document.shift_remove("completed_at");
             update_phase(object_at(object_at(document, "phases"), name), update, now);
@@ -60,6 +61,23 @@ impl Workflow {
             set(document, "completed_at", &time(now));
         })
     }
+}
+
+/// What another tool wrote stays, whatever it is; what is written here keeps to the format.
+fn check_types(name: &str, other: &Map<String, Value>) -> Result<(), WorkflowError> {
+    let is_list = |value: &Value| value.as_array().is_some_and(|items| items.iter().all(Value::is_string));
+    for (key, value) in other {
+        let expected = match key.as_str() {
+            "files_created" | "files_modified" if !is_list(value) => "a list of strings",
+            "status" | "started_at" | "updated_at" | "context_summary" | "error" if !value.is_string() => {
+                "a string"
+            }
+            _ => continue,
+        };
+        let problem = format!("this is no workflow: `phases.{name}.{key}` must be {expected}");
+        return Err(WorkflowError::NotAWorkflow { problem });
+    }
+    Ok(())
 }
 
 fn update_phase(phase: &mut Map<String, Value>, update: &PhaseUpdate, now: Timestamp) {
@@ -110,15 +128,18 @@ fn update_state(state: &mut Map<String, Value>, name: &str, status: Status) {
             // The format leaves a phase among those to come until it has ended.
             Status::InProgress => None,
             Status::Complete | Status::Failed | Status::Skipped => Some(false),
+            Status::Unknown => None,
         },
     );
 }
 
-/// Sees to it that the list has the name once, or not at all; `None` leaves it as it is.
+/// Sees to it that the list has the name once, or not at all; `None` leaves it as it is. A text that another tool wrote
+/// in place of a list is its first item.
 fn list(state: &mut Map<String, Value>, key: &str, name: &str, has: Option<bool>) {
     let mut names = match state.get_mut(key).map(Value::take) {
         Some(Value::Array(names)) => names,
-        _ => Vec::new(),
+        None | Some(Value::Null) => Vec::new(),
+        Some(one) => vec![one],
     };
     match has {
         Some(true) if !names.iter().any(|other| other == name) => names.push(Value::from(name)),

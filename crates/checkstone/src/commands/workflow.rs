@@ -217,7 +217,7 @@ fn output(
         archived: None,
         resume_point: ResumePoint::of(workflow.file()),
         warnings: warnings.iter().map(ToString::to_string).collect(),
-        workflow: workflow.document().clone(),
+        workflow: workflow.readable_document(),
     }
 }
 
