@@ -6,6 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::issue_record::OwnRecord;
 use crate::json_text::readable;
 
 /// The state of a workflow, `{command}-checkpoint.json` or `{command}-{feature}.json` in `.claude/state`
@@ -38,6 +39,9 @@ pub struct WorkflowFile {
     /// What the ship gate said last.
     #[cfg_attr(feature = "schema", schemars(default))]
     pub gate: Option<Gate>,
+    /// What only checkstone keeps here.
+    #[cfg_attr(feature = "schema", schemars(default, with = "Option<OwnRecord>"))]
+    pub checkstone: OwnRecord,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -93,8 +97,7 @@ pub enum Status {
     Complete,
     Failed,
     Skipped,
-    /// Another tool's word, which stays in the file.
-    #[serde(skip_deserializing)]
+    // Another tool's word, which stays in the file.
     Unknown,
 }
 
@@ -174,6 +177,7 @@ impl WorkflowFile {
             state: top.object("state")?.map(|state| State::read(&state)).unwrap_or_default(),
             phases,
             gate: top.object("gate").ok().flatten().map(|gate| Gate::read(&gate)),
+            checkstone: OwnRecord::read(document),
         })
     }
 

@@ -78,7 +78,7 @@ pub(crate) fn pretty(value: &impl Serialize) -> String {
 }
 
 /// A text for people and for other programs, which could do nothing with half a character.
-pub fn readable(text: &str) -> Cow<'_, str> {
+pub(crate) fn readable(text: &str) -> Cow<'_, str> {
     unmarked(text, |_| char::REPLACEMENT_CHARACTER.to_string())
 }
 

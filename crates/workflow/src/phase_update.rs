@@ -52,13 +52,15 @@ impl Workflow {
         })
     }
 
-    /// As completed: nothing is under way or to come.
+    /// As completed: nothing is under way or to come. One that is complete already stays as complete as it was.
     pub fn completed(&self, now: Timestamp) -> Result<Self, WorkflowError> {
         self.changed(|document| {
             let state = object_at(document, "state");
             state.insert("current_phase".to_owned(), Value::Null);
             state.insert("pending_phases".to_owned(), Value::Array(Vec::new()));
-            set(document, "completed_at", &time(now));
+            if !self.is_complete() {
+                set(document, "completed_at", &time(now));
+            }
         })
     }
 }

@@ -213,7 +213,7 @@ fn a_document_in_a_fence_is_found() {
     --- stdout
     ✓ response T7 is accepted
       warning  there is other text around the JSON: only the JSON counts
-      `context_summary` has 1 of 500 tokens, about 1 for a model
+      `context_summary` has 1 of 500 tokens, about 2 for a model
     --- stderr
     ");
     let json = with_input(&workplace, &["handoff", "check", "-", "--json"], &fenced);
