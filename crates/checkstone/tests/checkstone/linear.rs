@@ -48,7 +48,8 @@ fn an_issue_follows_its_workflow() {
     ");
     assert_eq!(server.issues(), ["BAS-7 Parse dates: todo"]);
     let again = workplace.json(&[&START[..], &["--json"]].concat(), OUTPUT);
-    let known = json!({"issue": "BAS-7", "url": "https://linear.app/acme/issue/BAS-7", "branch": "feature/BAS-7"});
+    let known =
+        json!({"issue": "BAS-7", "url": "https://linear.app/acme/issue/BAS-7", "branch": "feature/BAS-7"});
     assert_eq!((&again["issue"], &again["resumed"]), (&known, &json!(true)));
     assert_eq!(server.requests(), ["teams", "create"], "started again, nothing is sent");
 
@@ -160,12 +161,13 @@ fn an_issue_that_exists_is_taken() {
 fn what_did_not_arrive_is_sent_again() {
     let down = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
     let is_down = std::sync::Arc::clone(&down);
-    let server = LinearServer::new(move |kind, _| match (is_down.load(std::sync::atomic::Ordering::SeqCst), kind) {
-        (false, _) => Conduct::Well,
-        // Of everything that arrives the answer is lost.
-        (true, "create" | "comment") => Conduct::Lost(Deed::Closed),
-        (true, _) => Conduct::Instead(graphql_error(401, "AUTHENTICATION_ERROR", "No")),
-    });
+    let server =
+        LinearServer::new(move |kind, _| match (is_down.load(std::sync::atomic::Ordering::SeqCst), kind) {
+            (false, _) => Conduct::Well,
+            // Of everything that arrives the answer is lost.
+            (true, "create" | "comment") => Conduct::Lost(Deed::Closed),
+            (true, _) => Conduct::Instead(graphql_error(401, "AUTHENTICATION_ERROR", "No")),
+        });
     let is_up = |up: bool| down.store(!up, std::sync::atomic::Ordering::SeqCst);
     let workplace = workplace(&server);
     insta::assert_snapshot!(redacted(workplace.shown(&START)), @"

@@ -17,7 +17,8 @@ pub struct FoundDocument {
 pub fn find(text: &[u8]) -> Result<FoundDocument, serde_json::Error> {
     let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
     let stored = storable(text);
-    let found = |document: &Value, surrounded| FoundDocument { document: readable_value(document), surrounded };
+    let found =
+        |document: &Value, surrounded| FoundDocument { document: readable_value(document), surrounded };
     let error = match serde_json::from_slice(&stored) {
         Ok(document) => return Ok(found(&document, false)),
         Err(error) => error,

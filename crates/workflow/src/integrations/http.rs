@@ -264,8 +264,14 @@ mod tests {
     #[test]
     fn a_build_without_tls_says_so_and_sends_nothing() {
         let endpoint = Endpoint::parse("https://example.invalid/hook").unwrap();
-        let answer =
-            Client::new(Proxy::None, Timestamp::now).send(Method::POST, &endpoint, "", &[], b"{}", Duration::from_secs(1));
+        let answer = Client::new(Proxy::None, Timestamp::now).send(
+            Method::POST,
+            &endpoint,
+            "",
+            &[],
+            b"{}",
+            Duration::from_secs(1),
+        );
         assert_eq!(
             answer.unwrap_err().to_string(),
             "https://example.invalid cannot be asked: this build has no TLS; use a packaged one, or build with \

@@ -138,8 +138,12 @@ fn half_a_character_is_read_and_written_back_as_it_was() {
     state.update_phase(&name, "specs", &status(Status::Failed), minute(0)).unwrap();
     state.update_phase(&name, "planning", &status(Status::Failed), minute(1)).unwrap();
     let text = std::fs::read_to_string(folder.file("design-checkpoint.json")).unwrap();
-    let kept: Vec<&str> =
-        text.lines().map(str::trim).filter(|line| line.contains("cut ")).map(|line| line.trim_end_matches(',')).collect();
+    let kept: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.contains("cut "))
+        .map(|line| line.trim_end_matches(','))
+        .collect();
     assert_eq!(kept, [r#""cut \udf89": "\\ud83c""#, r#""context_summary": "cut \ud83c""#]);
     assert_eq!(state.history(&name).unwrap().len(), 3, "what was found, and two saves");
     state.complete(&name, minute(2)).unwrap();

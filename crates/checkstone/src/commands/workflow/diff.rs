@@ -48,9 +48,8 @@ pub(super) fn run(arguments: &WorkflowDiffArguments, printer: &Printer) -> Resul
     let to = arguments.to.unwrap_or(saves.len());
     let from = arguments.from.unwrap_or(to.saturating_sub(1));
     let (before, after) = (at(&saves, from)?, at(&saves, to)?);
-    let document = |save: Option<&Save>| {
-        save.map(|save| workflow::readable_object(&save.workflow)).unwrap_or_default()
-    };
+    let document =
+        |save: Option<&Save>| save.map(|save| workflow::readable_object(&save.workflow)).unwrap_or_default();
     let differences = workflow::diff(&document(before), &document(after));
     let named = |number, save: Option<&Save>| SaveName {
         save: number,

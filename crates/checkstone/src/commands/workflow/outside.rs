@@ -63,11 +63,7 @@ impl<'a> Outside<'a> {
 
     /// Creates the issue that the workflow asks for, or takes the one that it is about. Returns the workflow as it is
     /// then, and why there is no issue.
-    pub(super) fn begin_issue(
-        &self,
-        workflow: Workflow,
-        title: Option<&str>,
-    ) -> (Workflow, Option<Warning>) {
+    pub(super) fn begin_issue(&self, workflow: Workflow, title: Option<&str>) -> (Workflow, Option<Warning>) {
         if !self.keeps_issues() || !workflow.wants_issue() {
             return (workflow, None);
         }
@@ -80,7 +76,8 @@ impl<'a> Outside<'a> {
             _ => None,
         };
         if let Some(issue) = recorded.or_else(|| self.issue_named()).or_else(of_branch) {
-            let kept = self.state.keep_issue(self.name, &issue, None, &linear.branch_prefix, Timestamp::now());
+            let kept =
+                self.state.keep_issue(self.name, &issue, None, &linear.branch_prefix, Timestamp::now());
             return match kept {
                 Ok(workflow) => (workflow, None),
                 Err(error) => (workflow, Some(Warning::of(&error))),
@@ -136,7 +133,8 @@ impl<'a> Outside<'a> {
             })
             .collect();
         let to_issue = issue.as_ref().map(|issue| (issue, news.as_slice()));
-        let (Some(told), Some(issue)) = (self.integrations.tell(event.as_ref(), to_issue, self.printer), issue)
+        let (Some(told), Some(issue)) =
+            (self.integrations.tell(event.as_ref(), to_issue, self.printer), issue)
         else {
             return;
         };
@@ -199,12 +197,7 @@ impl<'a> Outside<'a> {
     }
 
     /// An end; nothing is told of what only began.
-    fn event(
-        &self,
-        workflow: &Workflow,
-        about: Option<&str>,
-        issue: Option<&IssueId>,
-    ) -> Option<PhaseEvent> {
+    fn event(&self, workflow: &Workflow, about: Option<&str>, issue: Option<&IssueId>) -> Option<PhaseEvent> {
         let file = workflow.file();
         let event = PhaseEvent {
             at: Timestamp::now().to_string(),

@@ -86,10 +86,16 @@ impl Linear<'_> {
     }
 
     /// Comments on the issue and moves it, as the news say. Nothing goes to an issue of another team than `team`.
-    pub fn tell(&self, issue: &IssueId, team: Option<&str>, news: &[IssueNews]) -> Result<IssueStanding, LinearError> {
+    pub fn tell(
+        &self,
+        issue: &IssueId,
+        team: Option<&str>,
+        news: &[IssueNews],
+    ) -> Result<IssueStanding, LinearError> {
         let found = |time| self.issue(issue.as_str(), time)?.ok_or_else(|| unknown_issue(issue));
         let known = self.retry.run(found)?;
-        if let Some(expected) = team.filter(|team| !known.team.name.is_empty() && !known.team.is_called(team)) {
+        if let Some(expected) = team.filter(|team| !known.team.name.is_empty() && !known.team.is_called(team))
+        {
             return Err(LinearError::OtherTeam {
                 issue: issue.to_string(),
                 found: known.team.name,

@@ -53,8 +53,9 @@ impl Team {
 impl Linear<'_> {
     /// The team with this name, or else with this key.
     pub(super) fn team(&self, name: &str) -> Result<Team, LinearError> {
-        let query =
-            format!("query Teams($filter: TeamFilter) {{ teams(filter: $filter, first: 50) {{ nodes {{ {FIELDS} }} }} }}");
+        let query = format!(
+            "query Teams($filter: TeamFilter) {{ teams(filter: $filter, first: 50) {{ nodes {{ {FIELDS} }} }} }}"
+        );
         let called = json!({"eqIgnoreCase": name});
         let variables = json!({"filter": {"or": [{"name": called}, {"key": called}]}});
         let teams: Vec<Team> = self.retry.run(|time| {

@@ -36,12 +36,15 @@ fn with_issue(server: LinearServer) -> LinearServer {
 #[test]
 fn a_comment_is_posted_on_the_issue_and_it_moves() {
     let server = with_issue(LinearServer::well_behaved());
-    let standing =
-        told(&service(server.url()), Some("Basecamp"), &[news(IssueProgress::Continued)]).unwrap();
+    let standing = told(&service(server.url()), Some("Basecamp"), &[news(IssueProgress::Continued)]).unwrap();
     assert_eq!(standing, IssueStanding { state: "Zustand doing".to_owned(), closed_by_others: false });
     assert_eq!(server.requests(), ["issue", "comment", "move"]);
     assert_eq!(server.comments(), ["Phase research is complete."]);
-    assert_eq!(server.issues(), ["BAS-6 Parser: doing"], "the first state that is `started`, whatever its name");
+    assert_eq!(
+        server.issues(),
+        ["BAS-6 Parser: doing"],
+        "the first state that is `started`, whatever its name"
+    );
     let asked = server.asked();
     assert_eq!(asked[0].header("authorization"), Some("the-token"), "a personal key stands alone");
     assert_eq!(asked[0].json()["variables"], json!({"id": "BAS-6"}));
@@ -218,11 +221,12 @@ fn an_issue_is_created_once() {
         for arrives in [false, true] {
             for at in ["teams", "create"] {
                 let deed = deed.clone();
-                let server = LinearServer::new(move |kind, before| match (kind == at && before == 0, arrives) {
-                    (false, _) => Conduct::Well,
-                    (true, false) => Conduct::Instead(deed.clone()),
-                    (true, true) => Conduct::Lost(deed.clone()),
-                });
+                let server =
+                    LinearServer::new(move |kind, before| match (kind == at && before == 0, arrives) {
+                        (false, _) => Conduct::Well,
+                        (true, false) => Conduct::Instead(deed.clone()),
+                        (true, true) => Conduct::Lost(deed.clone()),
+                    });
                 let retry = Retry { request: Duration::from_millis(300), ..quick() };
                 let (client, service) = (client(), service(server.url()));
                 let linear = Linear { client: &client, service: &service, retry: &retry };
@@ -257,7 +261,9 @@ fn nothing_is_created_unseen() {
 #[test]
 fn what_cannot_be_created_is_told_in_one_sentence() {
     let refused = |deed: Deed, at: &'static str| {
-        LinearServer::new(move |kind, _| if kind == at { Conduct::Instead(deed.clone()) } else { Conduct::Well })
+        LinearServer::new(
+            move |kind, _| if kind == at { Conduct::Instead(deed.clone()) } else { Conduct::Well },
+        )
     };
     for (server, team, message) in [
         (LinearServer::well_behaved(), "Nobody", "Linear has no team with the name or key `Nobody`"),

@@ -33,9 +33,7 @@ pub(crate) struct LinearServer {
 
 fn states() -> Value {
     // Neither the names nor the order of the list say anything.
-    let state = |id: &str, kind: &str, position: f64| {
-        json!({"id": id, "name": format!("Zustand {id}"), "type": kind, "position": position})
-    };
+    let state = |id: &str, kind: &str, position: f64| json!({"id": id, "name": format!("Zustand {id}"), "type": kind, "position": position});
     json!({"nodes": [
         state("review", "started", 1002.5), state("done", "completed", 3.0), state("doing", "started", 2.0),
         state("todo", "unstarted", 1.0), state("released", "completed", 4.0), state("later", "backlog", 0.0),
@@ -88,7 +86,12 @@ impl Contents {
                 data(json!({"issueCreate": {"success": true, "issue": issue}}))
             }
             "move" => {
-                let wanted = states()["nodes"].as_array().unwrap().iter().find(|one| one["id"] == input["stateId"]).cloned();
+                let wanted = states()["nodes"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .find(|one| one["id"] == input["stateId"])
+                    .cloned();
                 match (self.issue(&variables["id"]), wanted) {
                     (Some(issue), Some(state)) => {
                         issue["state"] = state;
@@ -102,10 +105,14 @@ impl Contents {
             }
             "comment" => {
                 self.comments.push(input.clone());
-                data(json!({"commentCreate": {"success": true, "comment": {"id": input["id"], "url": "https://linear.app/c"}}}))
+                data(
+                    json!({"commentCreate": {"success": true, "comment": {"id": input["id"], "url": "https://linear.app/c"}}}),
+                )
             }
             "posted" => match self.comments.iter().find(|comment| comment["id"] == variables["id"]) {
-                Some(comment) => data(json!({"comment": {"id": comment["id"], "url": "https://linear.app/c"}})),
+                Some(comment) => {
+                    data(json!({"comment": {"id": comment["id"], "url": "https://linear.app/c"}}))
+                }
                 None => not_found("Comment"),
             },
             other => panic!("nobody asks for {other}"),
@@ -175,7 +182,9 @@ impl LinearServer {
         let issues = &self.contents.lock().unwrap().issues;
         issues
             .iter()
-            .map(|one| format!("{} {}: {}", word(&one["identifier"]), word(&one["title"]), word(&one["state"]["id"])))
+            .map(|one| {
+                format!("{} {}: {}", word(&one["identifier"]), word(&one["title"]), word(&one["state"]["id"]))
+            })
             .collect()
     }
 
