@@ -145,7 +145,7 @@ pub(crate) enum Wrong {
 
 impl WorkflowFile {
     /// Unknown keys are nobody's business here; what is missing is empty. Other tools load any value, so a field of
-    /// another type is taken by its text; only the objects that we write into have to be objects.
+    /// another type is taken by its text; only the objects that everything is in have to be objects.
     pub(crate) fn read(document: &Map<String, Value>) -> Result<Self, Wrong> {
         let version = match document.get("version") {
             Some(version) if version.as_f64() == Some(1.0) => 1,
@@ -160,11 +160,8 @@ impl WorkflowFile {
             Some(phases) => phases
                 .object
                 .iter()
-                .map(|(name, _)| match phases.object(name)? {
-                    Some(phase) => Ok((readable(name).into_owned(), Phase::read(&phase))),
-                    None => Err(phases.wrong(name, "an object")),
-                })
-                .collect::<Result<_, Wrong>>()?,
+                .map(|(name, value)| (readable(name).into_owned(), Phase::of(value)))
+                .collect(),
         };
         Ok(Self {
             command: top.word("command").unwrap_or_default(),
@@ -199,6 +196,14 @@ impl State {
 }
 
 impl Phase {
+    /// A text alone is a status.
+    fn of(value: &Value) -> Self {
+        match value {
+            Value::Object(object) => Self::read(&LocatedObject { path: String::new(), object }),
+            other => Self::read(&LocatedObject { path: String::new(), object: &with_status(other) }),
+        }
+    }
+
     fn read(place: &LocatedObject<'_>) -> Self {
         let word = place.text("status").unwrap_or_else(|| Status::Pending.as_str().to_owned());
         let status = Status::ALL.into_iter().find(|known| known.as_str() == word);
@@ -274,6 +279,11 @@ impl<'a> LocatedObject<'a> {
     fn wrong(&self, key: &str, expected: &str) -> Wrong {
         Wrong::Shape(format!("`{}` must be {expected}", self.path_of(key)))
     }
+}
+
+/// The phase that another tool wrote as its status alone.
+pub(crate) fn with_status(status: &Value) -> Map<String, Value> {
+    Map::from_iter([("status".to_owned(), status.clone())])
 }
 
 /// What is not a string counts by its JSON.

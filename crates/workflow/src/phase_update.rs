@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::error::WorkflowError;
-use crate::format::Status;
+use crate::format::{Status, with_status};
 use crate::workflow::{Workflow, object_at, time};
 
 const LONGEST_PHASE_NAME: usize = 100;
@@ -39,7 +39,12 @@ impl Workflow {
         check_types(name, &update.other)?;
         self.changed(|document| {
             document.shift_remove("completed_at");
-            update_phase(object_at(object_at(document, "phases"), name), update, now);
+            let phases = object_at(document, "phases");
+            if let Some(status) = phases.get(name).filter(|phase| !phase.is_object() && !phase.is_null()) {
+                let phase = Value::Object(with_status(status));
+                phases.insert(name.to_owned(), phase);
+            }
+            update_phase(object_at(phases, name), update, now);
             let state = object_at(document, "state");
             if let Some(status) = update.status {
                 update_state(state, name, status);

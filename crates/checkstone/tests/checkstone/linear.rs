@@ -41,7 +41,6 @@ fn an_issue_follows_its_workflow() {
     --- stdout
     Started start (parser): next phase: branch
       issue-creation: BAS-7: https://linear.app/acme/issue/BAS-7
-      BAS-7: https://linear.app/acme/issue/BAS-7
       git switch --create feature/BAS-7
       checkstone workflow phase start branch --feature parser --status complete --summary '…'
     --- stderr
@@ -54,7 +53,7 @@ fn an_issue_follows_its_workflow() {
     assert_eq!(server.requests(), ["teams", "create"], "started again, nothing is sent");
 
     workplace.git(&["switch", "--quiet", "--create", "feature/BAS-7"]);
-    assert_eq!(phase(&workplace, "start", "branch", "in_progress").stderr, "");
+    assert_eq!(phase(&workplace, "start", "branch", "in_progress").stderr, "BAS-7 is now Zustand doing in Linear\n");
     assert_eq!(server.issues(), ["BAS-7 Parse dates: doing"]);
     assert_eq!(server.comments(), [""; 0], "a beginning is no news");
     assert_eq!(phase(&workplace, "start", "branch", "complete").stderr, "");
@@ -67,7 +66,7 @@ fn an_issue_follows_its_workflow() {
         assert_eq!(phase(&workplace, "implement", name, "complete").stderr, "");
     }
     let ended = workplace.run(&["workflow", "complete", "implement", "--feature", "parser"]);
-    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), "BAS-7 is now Zustand done in Linear\n"));
     assert_eq!(server.issues(), ["BAS-7 Parse dates: done"]);
     assert_eq!(
         server.comments(),
@@ -93,7 +92,8 @@ fn the_end_of_the_only_workflow_ends_the_issue() {
     let server = LinearServer::well_behaved();
     let workplace = workplace(&server);
     workplace.run(&START);
-    assert_eq!(workplace.run(&["workflow", "complete", "start", "--feature", "parser"]).stderr, "");
+    let ended = workplace.run(&["workflow", "complete", "start", "--feature", "parser"]);
+    assert_eq!(ended.stderr, "BAS-7 is now Zustand done in Linear\n");
     assert_eq!(server.issues(), ["BAS-7 Parse dates: done"]);
     // The next one is about new work.
     workplace.run(&START);
@@ -176,7 +176,7 @@ fn what_did_not_arrive_is_sent_again() {
     Started start (parser): next phase: branch
       checkstone workflow phase start branch --feature parser --status complete --summary '…'
     --- stderr
-    warning: the issue was not created, as far as is known: Linear does not accept the token (HTTP 401)
+    warning: Linear has not confirmed the issue: Linear does not accept the token (HTTP 401)
     hint: the workflow is recorded; `checkstone workflow start start --feature parser` tries again, and creates it only if it is not there
     ");
     is_up(true);
@@ -191,8 +191,12 @@ fn what_did_not_arrive_is_sent_again() {
     warning: BAS-7 was not updated: Linear does not accept the token (HTTP 401)
     hint: the workflow is recorded; `checkstone workflow start start --feature parser` sends it again
     ");
+    let shown = workplace.run(&["workflow", "show", "start", "--feature", "parser"]).stdout;
+    let issue: Vec<&str> = shown.lines().skip_while(|line| !line.starts_with("issue:")).collect();
+    assert_eq!(issue, ["issue: BAS-7 https://linear.app/acme/issue/BAS-7", "  not sent yet: branch"]);
     is_up(true);
-    assert_eq!(workplace.run(&["workflow", "start", "start", "--feature", "parser"]).stderr, "");
+    let sent = workplace.run(&["workflow", "start", "start", "--feature", "parser"]);
+    assert_eq!(sent.stderr, "BAS-7 is now Zustand doing in Linear\n");
     assert_eq!(server.issues(), ["BAS-7 Parse dates: doing"]);
     assert_eq!(server.comments(), ["**repo: start parser: phase branch is complete**"]);
     let requests = server.requests().len();
@@ -208,7 +212,7 @@ fn what_did_not_arrive_is_sent_again() {
          hint: the workflow is recorded; `checkstone workflow complete start --feature parser` sends it again\n"
     );
     is_up(true);
-    assert_eq!(workplace.run(&complete).stderr, "");
+    assert_eq!(workplace.run(&complete).stderr, "BAS-7 is now Zustand done in Linear\n");
     assert_eq!(server.issues(), ["BAS-7 Parse dates: done"]);
     assert_eq!(server.comments().len(), 2);
 }
@@ -226,7 +230,7 @@ fn a_comment_of_an_earlier_command_is_not_posted_again() {
     assert_ne!(phase(&workplace, "start", "branch", "complete").stderr, "");
     assert_eq!(workplace.run(&START).stderr.lines().count(), 2);
     assert_eq!(workplace.run(&START).stderr.lines().count(), 2);
-    assert_eq!(workplace.run(&START).stderr, "");
+    assert_eq!(workplace.run(&START).stderr, "BAS-7 is now Zustand doing in Linear\n");
     assert_eq!(server.comments().len(), 1);
 }
 

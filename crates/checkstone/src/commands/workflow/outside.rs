@@ -98,7 +98,7 @@ impl<'a> Outside<'a> {
             None => (workflow, None),
             Some(Ok(workflow)) => (workflow, None),
             Some(Err(error)) => {
-                let problem = Warning::new(format!("the issue was not created, as far as is known: {error}"));
+                let problem = Warning::new(format!("Linear has not confirmed the issue: {error}"));
                 let hint = format!(
                     "the workflow is recorded; `{}` tries again, and creates it only if it is not there",
                     typed("start", self.name)
@@ -153,7 +153,11 @@ impl<'a> Outside<'a> {
                 let state = visible(&standing.state);
                 self.printer.progress(&format!("{issue} is {state} in Linear, and stays so"));
             }
-            Ok(_) => {
+            Ok(standing) => {
+                if standing.moved {
+                    let state = visible(&standing.state);
+                    self.printer.progress(&format!("{issue} is now {state} in Linear"));
+                }
                 if let (true, Some(other)) = (subjects.contains(&None), unfinished) {
                     self.printer.progress(&format!("{issue} stays open: `{other}` is unfinished"));
                 }

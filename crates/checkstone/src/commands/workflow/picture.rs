@@ -47,6 +47,15 @@ pub(super) fn of(name: &Name, workflow: &Workflow, now: Timestamp, width: Option
             let _ = writeln!(text, "\n{style}{}{style:#}\n  {words}", visible(phase));
         }
     }
+    let record = workflow.issue_record();
+    if let Some(issue) = &record.issue {
+        let url = record.url.as_ref().map(|url| format!(" {}", visible(url))).unwrap_or_default();
+        let _ = writeln!(text, "\nissue: {STRONG}{}{STRONG:#}{url}", visible(issue));
+    }
+    if !record.unsent.is_empty() {
+        let news = record.unsent.iter().map(|phase| phase.as_deref().map_or_else(|| "the end".to_owned(), visible));
+        let _ = writeln!(text, "  {BAD}not sent yet:{BAD:#} {}", news.collect::<Vec<_>>().join(", "));
+    }
     if let Some(gate) = &file.gate {
         let (style, word) = if gate.ship_allowed { (GOOD, "may be shipped") } else { (BAD, "blocked") };
         let _ = writeln!(text, "\ngate: {style}{word}{style:#}");

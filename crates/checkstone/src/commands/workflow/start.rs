@@ -62,9 +62,10 @@ pub(super) fn run(arguments: &StartArguments, printer: &Printer) -> Result<ExitC
         printer.warning(kept.hint("`--fresh` archives it and starts over"));
     }
     let outside = Outside::of(&state, &name, printer);
-    if arguments.title.is_some() && !outside.keeps_issues() {
-        let ignored = Warning::new("`--title` is ignored: no issues are created here");
-        printer.warning(ignored.hint("docs/integrations.md says how to switch that on"));
+    let may_have_issue = started.workflow.wants_issue() || started.workflow.issue_record().issue.is_some();
+    if arguments.title.is_some() && !(outside.keeps_issues() && may_have_issue) {
+        let ignored = Warning::new("`--title` is ignored: no issue is created");
+        printer.warning(ignored.hint("docs/integrations.md says when one is"));
     }
     let (workflow, problem) = outside.begin_issue(started.workflow, arguments.title.as_deref());
     outside.send_unsent(&workflow);
@@ -94,8 +95,11 @@ fn shown(name: &Name, output: &WorkflowOutput, branch: Option<&str>) -> String {
         text.push_str(&format!("  The one before is in the archive as {}\n", visible(id)));
     }
     if let Some(KnownIssue { issue, url, branch: own }) = &output.issue {
-        let url = url.as_ref().map(|url| format!(": {}", visible(url))).unwrap_or_default();
-        text.push_str(&format!("  {STRONG}{}{STRONG:#}{url}\n", visible(issue)));
+        // The phase that created it says so already.
+        if !point.summaries.iter().any(|earlier| earlier.summary.starts_with(issue.as_str())) {
+            let url = url.as_ref().map(|url| format!(": {}", visible(url))).unwrap_or_default();
+            text.push_str(&format!("  {FAINT}issue:{FAINT:#} {}{url}\n", visible(issue)));
+        }
         if let Some(own) = own.as_deref().filter(|own| branch.is_some_and(|branch| branch != *own)) {
             text.push_str(&format!("  {FAINT}git switch --create {}{FAINT:#}\n", text::shell_word(own)));
         }

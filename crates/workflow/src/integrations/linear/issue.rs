@@ -59,6 +59,8 @@ pub struct IssueNews {
 pub struct IssueStanding {
     /// The name of the state that the issue is in now.
     pub state: String,
+    /// It was in another before.
+    pub moved: bool,
     /// Somebody closed it as canceled or as a duplicate, so it was not moved.
     pub closed_by_others: bool,
 }
@@ -111,11 +113,11 @@ impl Linear<'_> {
         let progress = news.last().map(|news| news.progress).filter(|_| !closed_by_others);
         let kind = progress.and_then(|progress| next_kind(progress, &known.state.kind));
         let Some(kind) = kind else {
-            return Ok(IssueStanding { state: known.state.name, closed_by_others });
+            return Ok(IssueStanding { state: known.state.name, moved: false, closed_by_others });
         };
         let state = known.team.first_state(kind)?;
         self.retry.run(|time| self.move_to(&known, state, time))?;
-        Ok(IssueStanding { state: state.name.clone(), closed_by_others })
+        Ok(IssueStanding { state: state.name.clone(), moved: true, closed_by_others })
     }
 
     /// By its id or its identifier.

@@ -37,7 +37,7 @@ fn with_issue(server: LinearServer) -> LinearServer {
 fn a_comment_is_posted_on_the_issue_and_it_moves() {
     let server = with_issue(LinearServer::well_behaved());
     let standing = told(&service(server.url()), Some("Basecamp"), &[news(IssueProgress::Continued)]).unwrap();
-    assert_eq!(standing, IssueStanding { state: "Zustand doing".to_owned(), closed_by_others: false });
+    assert_eq!(standing, IssueStanding { state: "Zustand doing".to_owned(), moved: true, closed_by_others: false });
     assert_eq!(server.requests(), ["issue", "comment", "move"]);
     assert_eq!(server.comments(), ["Phase research is complete."]);
     assert_eq!(
@@ -112,25 +112,26 @@ fn another_team_hears_nothing() {
 #[test]
 fn an_issue_moves_only_forward_unless_work_begins_again() {
     use IssueProgress::{Begun, Continued, Ended};
-    for (progress, from, to, by_others) in [
-        (Begun, "unstarted", "doing", false),
-        (Begun, "backlog", "doing", false),
+    for (progress, from, to, moved) in [
+        (Begun, "unstarted", "doing", true),
+        (Begun, "backlog", "doing", true),
         (Begun, "started", "review", false),
-        (Begun, "completed", "doing", false),
-        (Begun, "canceled", "no", true),
-        (Continued, "unstarted", "doing", false),
+        (Begun, "completed", "doing", true),
+        (Begun, "canceled", "no", false),
+        (Continued, "unstarted", "doing", true),
         (Continued, "started", "review", false),
         (Continued, "completed", "done", false),
-        (Ended, "unstarted", "done", false),
-        (Ended, "started", "done", false),
+        (Ended, "unstarted", "done", true),
+        (Ended, "started", "done", true),
         (Ended, "completed", "done", false),
-        (Ended, "canceled", "no", true),
+        (Ended, "canceled", "no", false),
     ] {
         let server = with_issue(LinearServer::well_behaved());
         server.set_state("BAS-6", from);
         let quiet = IssueNews { comment: None, ..news(progress) };
         let standing = told(&service(server.url()), None, &[quiet]).unwrap();
-        let expected = IssueStanding { state: format!("Zustand {to}"), closed_by_others: by_others };
+        let closed_by_others = from == "canceled";
+        let expected = IssueStanding { state: format!("Zustand {to}"), moved, closed_by_others };
         assert_eq!(standing, expected, "{progress:?} from {from}");
         assert_eq!(server.issues(), [format!("BAS-6 Parser: {to}")], "{progress:?} from {from}");
     }
