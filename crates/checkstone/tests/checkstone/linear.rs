@@ -53,7 +53,10 @@ fn an_issue_follows_its_workflow() {
     assert_eq!(server.requests(), ["teams", "create"], "started again, nothing is sent");
 
     workplace.git(&["switch", "--quiet", "--create", "feature/BAS-7"]);
-    assert_eq!(phase(&workplace, "start", "branch", "in_progress").stderr, "BAS-7 is now Zustand doing in Linear\n");
+    assert_eq!(
+        phase(&workplace, "start", "branch", "in_progress").stderr,
+        "BAS-7 is now Zustand doing in Linear\n"
+    );
     assert_eq!(server.issues(), ["BAS-7 Parse dates: doing"]);
     assert_eq!(server.comments(), [""; 0], "a beginning is no news");
     assert_eq!(phase(&workplace, "start", "branch", "complete").stderr, "");

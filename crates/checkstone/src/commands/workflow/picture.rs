@@ -53,7 +53,8 @@ pub(super) fn of(name: &Name, workflow: &Workflow, now: Timestamp, width: Option
         let _ = writeln!(text, "\nissue: {STRONG}{}{STRONG:#}{url}", visible(issue));
     }
     if !record.unsent.is_empty() {
-        let news = record.unsent.iter().map(|phase| phase.as_deref().map_or_else(|| "the end".to_owned(), visible));
+        let news =
+            record.unsent.iter().map(|phase| phase.as_deref().map_or_else(|| "the end".to_owned(), visible));
         let _ = writeln!(text, "  {BAD}not sent yet:{BAD:#} {}", news.collect::<Vec<_>>().join(", "));
     }
     if let Some(gate) = &file.gate {

@@ -37,7 +37,10 @@ fn with_issue(server: LinearServer) -> LinearServer {
 fn a_comment_is_posted_on_the_issue_and_it_moves() {
     let server = with_issue(LinearServer::well_behaved());
     let standing = told(&service(server.url()), Some("Basecamp"), &[news(IssueProgress::Continued)]).unwrap();
-    assert_eq!(standing, IssueStanding { state: "Zustand doing".to_owned(), moved: true, closed_by_others: false });
+    assert_eq!(
+        standing,
+        IssueStanding { state: "Zustand doing".to_owned(), moved: true, closed_by_others: false }
+    );
     assert_eq!(server.requests(), ["issue", "comment", "move"]);
     assert_eq!(server.comments(), ["Phase research is complete."]);
     assert_eq!(
