@@ -64,7 +64,13 @@ pub(crate) fn hold_message(parts: &Parts<'_>) -> HoldMessage {
             true => HEADER.to_owned(),
             false => format!("{OWN_PREFIX} {}", parts.headline),
         },
-        before: parts.checks.map(str::to_owned).into_iter().chain(changed).chain(parts.sentence.map(str::to_owned)).collect(),
+        before: parts
+            .checks
+            .map(str::to_owned)
+            .into_iter()
+            .chain(changed)
+            .chain(parts.sentence.map(str::to_owned))
+            .collect(),
         title: if gate.turn_only { "Required actions:\n" } else { "" },
         steps: parts.steps.iter().map(step).collect(),
         commit: (gate.commit && !parts.only_prose && !parts.steps.is_empty())
