@@ -231,11 +231,9 @@ fn p1_resume_is_the_current_phase_else_the_failed_one_else_the_next() {
 fn a_phase_that_is_still_under_way_is_resumed_as_such() {
     let folder = Folder::with_git();
     let (state, name) = (folder.state(), name("design", None));
-    for (phase, update) in [
-        ("research", Status::InProgress),
-        ("planning", Status::InProgress),
-        ("planning", Status::Complete),
-    ] {
+    for (phase, update) in
+        [("research", Status::InProgress), ("planning", Status::InProgress), ("planning", Status::Complete)]
+    {
         state.update_phase(&name, phase, &status(update), minute(0)).unwrap();
     }
     let point = state.resume_point(&name).unwrap().0;
