@@ -34,8 +34,10 @@ impl<'a> Outside<'a> {
         }
     }
 
-    pub(super) fn branch(&self) -> Option<&str> {
-        self.branch.as_deref()
+    /// The branch of the issue, unless it is the one that is checked out.
+    pub(super) fn branch_to_switch_to(&self, workflow: &Workflow) -> Option<String> {
+        self.state.repository()?;
+        workflow.issue_record().branch.filter(|branch| self.branch.as_ref() != Some(branch))
     }
 
     /// Whether the issues of this repository are created and moved from here.
