@@ -6,17 +6,16 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use change_set::BytePath;
-use changes::{GitProgram, Repository};
+use changes::Repository;
 use gate::policy::{Autosave, AutosaveMode};
 use gate::{Changes, Inputs};
 use jiff::Timestamp;
 use journal::{
     AutosaveId, AutosaveOutcome, Journal, JournalError, NewAutosave, PushState, SessionId, TurnId,
 };
-use keeping::snapshot::{LeftOut, PrunableReasons, Retention, Snapshots, WhichWorktrees};
+use keeping::snapshot::{LeftOut, PrunableReasons, Retention, WhichWorktrees};
 use serde_json::Value;
-use stop::policy_files::FoundTexts;
-use stop::{ClientEvent, policy_files, trust};
+use stop::{ClientEvent, policy_files};
 use text::counted;
 use transcript::{Agent, OWN_PREFIX};
 
@@ -115,7 +114,6 @@ impl Save {
         turn: Option<TurnId>,
     ) -> (SaveReport, Result<Option<AutosaveId>, JournalError>) {
         let started = Instant::now();
-        let git = &self.saving.git;
         let ended = self.execute();
         let push = match &ended {
             SaveOutcome::Saved(saved) => self.planned_push(&saved.commit.id),
@@ -130,7 +128,7 @@ impl Save {
         };
         let recorded = report.record(journal, &self.repository.root, session, turn);
         if report.snapshot().is_some() {
-            self.forget_old_snapshots(git);
+            self.forget_old_snapshots();
         }
         let is_started = matches!(report.push, Push::Started(_));
         (report, recorded.map(|id| Some(id).filter(|_| is_started)))
@@ -138,17 +136,15 @@ impl Save {
 
     /// Saves make snapshots, so they clear old ones away: as the user's own configuration says, and never those that
     /// somebody asked for, nor the one that was made just now and is told of.
-    fn forget_old_snapshots(&self, git: &GitProgram) {
-        let texts = FoundTexts::read(&self.repository.root, self.saving.user_file.as_deref());
-        let Some(kept) = trust::snapshot_settings(journal::Trust::Unknown, texts.texts()) else { return };
+    fn forget_old_snapshots(&self) {
+        let kept = self.snapshot_settings();
         let retention = Retention {
             keep: Some(kept.keep.max(1)),
             max_age: Some(kept.keep_for),
             reasons: PrunableReasons::Automatic,
         };
         let now = self.facts.occasion.at;
-        let pruned = Snapshots::of(self.repository.clone(), git)
-            .and_then(|snapshots| snapshots.prune(WhichWorktrees::ThisWorktree, retention, now));
+        let pruned = self.snapshots().and_then(|all| all.prune(WhichWorktrees::ThisWorktree, retention, now));
         // Whatever stands in the way now, the next save tries again.
         drop(pruned);
     }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use settings::{
     At, Boolean, Choice, Entry, Kind, List, Name, Names, Nested, OneOrMore, Reader, Shape, TableOfKeys, Text,
     Time, TimeLimit, Whole, choices, table,
@@ -175,8 +175,8 @@ table! {
 }
 
 table! {
-    /// Which snapshots are taken by themselves, and how long those are kept.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    /// Which snapshots are taken by themselves, how long those are kept, and what every snapshot leaves out.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct SnapshotSettings, layer SnapshotLayer {
         /// One at the start of every turn.
         at_turn_start: Boolean = false;
@@ -184,6 +184,8 @@ table! {
         keep: Whole<usize> = 50;
         /// And those only so long: `12h`, `7d`.
         keep_for: Time = Duration::from_secs(7 * 24 * 60 * 60);
+        /// A larger file, in MB, is left out and named.
+        largest_file_mb: Whole<u64, 1> = 50;
     }
 }
 
