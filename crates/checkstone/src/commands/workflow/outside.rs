@@ -43,11 +43,9 @@ impl<'a> Outside<'a> {
         self.integrations.keeps_issues()
     }
 
-    /// `status` is what the phase was set to just now.
-    pub(super) fn tell_of_phase(&self, phase: &str, status: Option<Status>, workflow: &Workflow) {
-        if matches!(status, Some(Status::InProgress | Status::Complete | Status::Failed)) {
-            self.tell(workflow, Some(Some(phase)));
-        }
+    /// Of one that has just begun or ended.
+    pub(super) fn tell_of_phase(&self, phase: &str, workflow: &Workflow) {
+        self.tell(workflow, Some(Some(phase)));
     }
 
     pub(super) fn tell_of_end(&self, workflow: &Workflow) {
