@@ -330,7 +330,9 @@ fn soak(counts: &Soak) -> Result<(), String> {
         0 => Ok(steps::Done::Skipped("no files were asked for".to_owned())),
         files => bench::unchanged::run(files, 7),
     });
-    steps.run("saves: savers, pushes and kills", || soak::autosave(counts.autosave_kills, counts.saver_rounds));
+    steps.run("saves: savers, pushes and kills", || {
+        soak::autosave(counts.autosave_kills, counts.saver_rounds)
+    });
     steps.run("kills of runs", || soak::runs(counts.run_kills));
     steps.run("faults of runs", soak::run_faults);
     steps.run("random turns", || soak::changes(counts.turns));

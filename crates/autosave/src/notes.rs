@@ -222,7 +222,9 @@ pub fn bring_back(root: &Path, aside: &Path, in_head: impl FnOnce(&BytePath) -> 
 pub(crate) fn section_of(root: &Path, name: &str) -> Result<Option<String>, NotesError> {
     let path = root.join(name);
     // What is no file, or leads out, is refused where it would be written.
-    let Some(file) = (if path.is_file() { read(&real_path(root, name)?)? } else { None }) else { return Ok(None) };
+    let Some(file) = (if path.is_file() { read(&real_path(root, name)?)? } else { None }) else {
+        return Ok(None);
+    };
     let Some(at) = section(&file) else { return Ok(None) };
     let text = same_length_text(file.get(at).unwrap_or_default());
     let begins = headings(&text).first().map_or(0, |heading| heading.end);

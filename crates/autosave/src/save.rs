@@ -28,7 +28,8 @@ const OTHERS: Duration = Duration::from_secs(10);
 /// Somebody who commits at the same time is waited for.
 const INDEX_LOCK: Duration = Duration::from_secs(3);
 
-const UNSEEN: &str = "git was told not to look at it, by `git update-index --skip-worktree` or `--assume-unchanged`";
+const UNSEEN: &str =
+    "git was told not to look at it, by `git update-index --skip-worktree` or `--assume-unchanged`";
 
 /// Everything that a save is made of.
 #[derive(Debug)]

@@ -73,8 +73,7 @@ impl NewNotes<'_> {
         aside: &Path,
         clean: impl Fn(&str) -> String,
     ) -> Result<SessionNotes, NotesError> {
-        let mut made =
-            MadeFiles { paths: Vec::new(), root: root.to_owned(), aside: aside.to_owned() };
+        let mut made = MadeFiles { paths: Vec::new(), root: root.to_owned(), aside: aside.to_owned() };
         let (file, text) = self.file();
         let mut files = vec![(file.clone(), text)];
         if let Some(earlier) = notes::section_of(root, self.index)?.filter(|text| text != INDEX) {

@@ -41,7 +41,10 @@ fn a_kill_at_any_instant_loses_nothing() {
             locks += u32::from(with_git && std::fs::remove_file(lock).is_ok());
         }
         let notes = world.text("CLAUDE.md");
-        assert!(notes.starts_with("# Notes\n\n## Last Session\n\nNotes on the sessions here "), "kill {kill}: {notes}");
+        assert!(
+            notes.starts_with("# Notes\n\n## Last Session\n\nNotes on the sessions here "),
+            "kill {kill}: {notes}"
+        );
         assert!(notes.ends_with("\n\n## Rules\n\nkeep\n"), "kill {kill}: {notes}");
         assert_eq!(users_own(&world), theirs, "kill {kill}");
         // Where the kill came between notes, index and branch, the next save brings them together.

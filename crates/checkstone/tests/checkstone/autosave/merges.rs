@@ -56,9 +56,13 @@ fn notes(folder: &Path) -> Vec<String> {
 /// S4: each saves at the same time as the others, and gets theirs by a merge or a rebase; every push arrives, and neither stops.
 #[test]
 fn s4_savers_on_one_remote_never_conflict() {
-    let rounds = std::env::var("CHECKSTONE_SOAK_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(ROUNDS);
+    let rounds =
+        std::env::var("CHECKSTONE_SOAK_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(ROUNDS);
     let world = World::new("").with_origin();
-    world.write("CLAUDE.md", "# Rules of a person\n\n## Last Session\n\n- Asked: `something old`\n\n## More rules\n");
+    world.write(
+        "CLAUDE.md",
+        "# Rules of a person\n\n## Last Session\n\n- Asked: `something old`\n\n## More rules\n",
+    );
     world.git(&["add", "CLAUDE.md"]);
     world.git(&["commit", "--quiet", "--message=notes"]);
     world.git(&["push", "--quiet", "origin", "main"]);
