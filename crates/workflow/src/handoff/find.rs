@@ -26,7 +26,8 @@ pub enum FindError {
 pub fn find(text: &[u8]) -> Result<FoundDocument, FindError> {
     let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
     let stored = storable(text);
-    let found = |document: &Value, surrounded| FoundDocument { document: readable_value(document), surrounded };
+    let found =
+        |document: &Value, surrounded| FoundDocument { document: readable_value(document), surrounded };
     let error = match serde_json::from_slice(&stored) {
         Ok(document) => return Ok(found(&document, false)),
         Err(error) => error,
@@ -59,13 +60,16 @@ fn objects(text: &str) -> (Vec<Value>, Option<FindError>) {
             Some(Err(error)) => {
                 let sound = offset(candidate, &error);
                 // `{as asked}` is prose.
-                if sound > furthest && candidate.get(1..).is_some_and(|rest| rest.trim_start().starts_with('"')) {
+                if sound > furthest
+                    && candidate.get(1..).is_some_and(|rest| rest.trim_start().starts_with('"'))
+                {
                     furthest = sound;
                     let before = text.len() - candidate.len();
                     let begins = 1 + text.get(..before).map_or(0, |before| before.matches('\n').count());
                     let said = error.to_string();
                     let problem = said.split(" at line ").next().unwrap_or_default().to_owned();
-                    broken = Some(FindError::Broken { begins, line: begins + error.line().max(1) - 1, problem });
+                    broken =
+                        Some(FindError::Broken { begins, line: begins + error.line().max(1) - 1, problem });
                 }
                 1
             }
