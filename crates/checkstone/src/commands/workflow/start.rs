@@ -15,9 +15,9 @@ use crate::printer::{FAINT, Printer, STRONG};
 
 /// Begin a workflow, or go on with one that is unfinished
 ///
-/// A workflow that is complete goes to the archive, and a new one begins. If issues of Linear are kept from here
-/// (docs/integrations.md), one with the phase `issue-creation`, such as `start`, gets its issue, once; and what Linear
-/// has not heard of an unfinished one is sent again.
+/// A complete workflow is archived, and a new one begins. With Linear switched on (docs/integrations.md), a workflow with
+/// the phase `issue-creation`, such as `start`, also gets an issue, created exactly once, and updates that did not reach
+/// Linear earlier are sent again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone workflow start start --feature parser --title 'Parse dates'
@@ -33,7 +33,7 @@ pub(super) struct StartArguments {
     /// The phases, in order; those that the command usually has where they are not given
     #[arg(long, value_name = "PHASE,…", value_delimiter = ',')]
     phases: Option<Vec<String>>,
-    /// The title of the issue; the feature's name where it is not given
+    /// The title of the issue; by default the feature's name
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     #[command(flatten)]
