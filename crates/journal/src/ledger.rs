@@ -99,8 +99,12 @@ pub(crate) const STANDINGS: &str =
     select!("WHERE contents.repository = ?1 AND path = ?2 AND content = ?3 ORDER BY action");
 pub(crate) const UNPROVEN: &str =
     select!("WHERE contents.repository = ?1 AND proof IS NULL ORDER BY contents.id DESC LIMIT ?2");
+// From the newest backwards, to the first that is surely older: processes that end late may write their times out of order.
+// The `+` keeps SQLite from walking through all contents of the repository instead.
 pub(crate) const RECENT: &str = select!(
-    "WHERE contents.id > (SELECT max(id) FROM contents) - 1000 AND contents.repository = ?1 AND contents.at > ?2
+    "WHERE contents.id > max((SELECT max(id) FROM contents) - 1000,
+             coalesce((SELECT id FROM contents WHERE at < ?2 - 60000 ORDER BY id DESC LIMIT 1), 0))
+         AND +contents.repository = ?1 AND contents.at > ?2
      ORDER BY contents.id"
 );
 pub(crate) const ADD_PROOF: &str =
