@@ -10,7 +10,8 @@ use transcript::visible;
 use workflow::{PhaseUpdate, ResumePoint, Status};
 
 use super::{
-    NameArguments, WorkflowCommonArguments, ended, next_sentence, object, output, warn, warn_of_length,
+    NameArguments, WorkflowCommonArguments, next_sentence, object, output, outside::Outside, warn,
+    warn_of_length,
 };
 use crate::commands::tokens;
 use crate::error::CommandError;
@@ -101,7 +102,7 @@ pub(super) fn run(arguments: &PhaseArguments, printer: &Printer) -> Result<ExitC
         let (name, phase) = (visible(&name.to_string()), visible(&arguments.phase));
         format!("{STRONG}{name}{STRONG:#}: {phase} is {status}{next}\n")
     })?;
-    ended::tell_of_phase(&state, &name, &arguments.phase, update.status, &saved.workflow, printer);
+    Outside::of(&state, &name, printer).tell_of_phase(&arguments.phase, update.status, &saved.workflow);
     Ok(ExitCode::SUCCESS)
 }
 
