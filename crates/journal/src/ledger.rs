@@ -251,3 +251,41 @@ impl Writing<'_> {
         .map(drop)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Journal, OpenFor};
+
+    /// A ledger of any size costs a stop the same.
+    #[test]
+    fn nothing_walks_through_all_contents() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::open(folder.path(), OpenFor::Hook).unwrap();
+        let plan = |journal: &mut Journal, query: &str| -> Vec<String> {
+            let plan = |reader: &Reading<'_>| {
+                let mut statement =
+                    reader.connection.prepare(&format!("EXPLAIN QUERY PLAN {query}")).unwrap();
+                let details = statement
+                    .query_map(rusqlite::params_from_iter(vec![0; statement.parameter_count()]), |row| {
+                        row.get(3)
+                    })
+                    .unwrap();
+                Ok(details
+                    .map(Result::unwrap)
+                    .filter(|detail: &String| detail.contains("contents"))
+                    .collect())
+            };
+            journal.read(plan).unwrap()
+        };
+        let by_content =
+            "SEARCH contents USING INDEX sqlite_autoindex_contents_1 (repository=? AND path=? AND content=?)";
+        assert_eq!(plan(&mut journal, STANDINGS), [by_content]);
+        let unproven = "SEARCH contents USING INDEX unproven_contents (repository=?)";
+        assert_eq!(plan(&mut journal, UNPROVEN), [unproven]);
+        // The scan ends at the first content that is old enough.
+        let newest =
+            ["SEARCH contents USING INTEGER PRIMARY KEY (rowid>?)", "SEARCH contents", "SCAN contents"];
+        assert_eq!(plan(&mut journal, RECENT), newest);
+    }
+}

@@ -154,7 +154,8 @@ fn live(reader: &Reading<'_>, id: RepositoryId, disk: &mut Disk<'_>) -> Result<V
     // What a path has now: many contents of one file may be unproven.
     let mut here: BTreeMap<BytePath, PresentFile> = BTreeMap::new();
     unproven.retain_mut(|Standing { version, .. }| {
-        let present = here.entry(version.path.clone()).or_insert_with(|| PresentFile::at(disk, &version.path));
+        let present =
+            here.entry(version.path.clone()).or_insert_with(|| PresentFile::at(disk, &version.path));
         let written = present.written_as(disk, version);
         version.modified_ns = written.unwrap_or_default();
         written.is_some()
