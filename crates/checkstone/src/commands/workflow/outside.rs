@@ -34,8 +34,10 @@ impl<'a> Outside<'a> {
         }
     }
 
-    pub(super) fn branch(&self) -> Option<&str> {
-        self.branch.as_deref()
+    /// The branch of the issue, unless it is the one that is checked out.
+    pub(super) fn branch_to_switch_to(&self, workflow: &Workflow) -> Option<String> {
+        self.state.repository()?;
+        workflow.issue_record().branch.filter(|branch| self.branch.as_ref() != Some(branch))
     }
 
     /// Whether the issues of this repository are created and moved from here.
@@ -43,11 +45,9 @@ impl<'a> Outside<'a> {
         self.integrations.keeps_issues()
     }
 
-    /// `status` is what the phase was set to just now.
-    pub(super) fn tell_of_phase(&self, phase: &str, status: Option<Status>, workflow: &Workflow) {
-        if matches!(status, Some(Status::InProgress | Status::Complete | Status::Failed)) {
-            self.tell(workflow, Some(Some(phase)));
-        }
+    /// Of one that has just begun or ended.
+    pub(super) fn tell_of_phase(&self, phase: &str, workflow: &Workflow) {
+        self.tell(workflow, Some(Some(phase)));
     }
 
     pub(super) fn tell_of_end(&self, workflow: &Workflow) {

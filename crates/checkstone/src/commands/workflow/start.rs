@@ -79,10 +79,11 @@ pub(super) fn run(arguments: &StartArguments, printer: &Printer) -> Result<ExitC
         output.warnings.push(problem.message.clone());
         printer.warning(problem);
     }
-    printer.answer(arguments.common.json, &output, || shown(&name, &output, outside.branch()))
+    let switch_to = outside.branch_to_switch_to(&workflow);
+    printer.answer(arguments.common.json, &output, || shown(&name, &output, switch_to.as_deref()))
 }
 
-fn shown(name: &Name, output: &WorkflowOutput, branch: Option<&str>) -> String {
+fn shown(name: &Name, output: &WorkflowOutput, switch_to: Option<&str>) -> String {
     let point = &output.resume_point;
     let deed = if output.resumed { "Going on with" } else { "Started" };
     let mut text = format!("{deed} {STRONG}{}{STRONG:#}: ", visible(&name.to_string()));
@@ -94,15 +95,15 @@ fn shown(name: &Name, output: &WorkflowOutput, branch: Option<&str>) -> String {
     if let Some(id) = &output.archived {
         text.push_str(&format!("  The one before is in the archive as {}\n", visible(id)));
     }
-    if let Some(KnownIssue { issue, url, branch: own }) = &output.issue {
+    if let Some(KnownIssue { issue, url, .. }) = &output.issue {
         // The phase that created it says so already.
         if !point.summaries.iter().any(|earlier| earlier.summary.starts_with(issue.as_str())) {
             let url = url.as_ref().map(|url| format!(": {}", visible(url))).unwrap_or_default();
             text.push_str(&format!("  {FAINT}issue:{FAINT:#} {}{url}\n", visible(issue)));
         }
-        if let Some(own) = own.as_deref().filter(|own| branch.is_some_and(|branch| branch != *own)) {
-            text.push_str(&format!("  {FAINT}git switch --create {}{FAINT:#}\n", text::shell_word(own)));
-        }
+    }
+    if let Some(branch) = switch_to {
+        text.push_str(&format!("  {FAINT}git switch --create {}{FAINT:#}\n", text::shell_word(branch)));
     }
     if let Some(phase) = &point.phase {
         let typed = typed_phase(name, phase);
