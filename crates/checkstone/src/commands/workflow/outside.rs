@@ -164,7 +164,8 @@ impl<'a> Outside<'a> {
             }
             Err(error) => {
                 let again = if workflow.is_complete() { "complete" } else { "start" };
-                let again = format!("the workflow is saved; run `{}` to send it again", typed(again, self.name));
+                let again =
+                    format!("the workflow is saved; run `{}` to send it again", typed(again, self.name));
                 self.printer.warning(Warning::new(format!("{issue} was not updated: {error}")).hint(again));
             }
         }
