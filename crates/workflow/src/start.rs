@@ -44,9 +44,11 @@ impl StateDirectory {
         let _lock = self.lock()?;
         let stem = self.find(name)?.stem;
         let Loaded { workflow, path, warnings } = self.load(name)?;
-        // Work that starts over is about the issue that it was about.
-        let unfinished = workflow.as_ref().filter(|workflow| !workflow.is_complete());
-        let issue = unfinished.and_then(|workflow| workflow.file().checkstone.issue.clone());
+        // Work that starts over is about the issue that it was about. One that Linear never confirmed may exist.
+        let issue = workflow.as_ref().and_then(|workflow| {
+            let record = workflow.file().checkstone.issue.clone();
+            record.filter(|record| !workflow.is_complete() || record.issue.is_none())
+        });
         let archived = match workflow {
             Some(workflow) if begin == Begin::Resume && !workflow.is_complete() => {
                 return Ok(Started { workflow, path, warnings, resumed: true, archived: None });

@@ -104,6 +104,16 @@ fn fields_of_another_type_are_read_and_kept() {
     assert_eq!(standing("short").0, Status::Complete);
     assert_eq!((standing("odd").1, standing("none").0), ("[1]".to_owned(), Status::Pending));
 
+    let point = |pending: Value| {
+        let mut document = document.clone();
+        document["state"]["pending_phases"] = pending;
+        let workflow = workflow::Workflow::from_value(document).unwrap();
+        let point = workflow::ResumePoint::of(workflow.file());
+        (point.phase, point.status)
+    };
+    assert_eq!(point(json!("specs")), (Some("specs".to_owned()), Some(Status::Pending)));
+    assert_eq!(point(json!([])), (Some("planning".to_owned()), Some(Status::Unknown)));
+
     let mut update = status(Status::InProgress);
     update.files_created = vec!["plan.md".to_owned()];
     state.update_phase(&name, "research", &update, minute(0)).unwrap();

@@ -153,6 +153,9 @@ fn fields() -> String {
 }
 
 fn read(data: &Value, place: &str) -> Option<Issue> {
-    let issue: Issue = serde_json::from_value(data.pointer(place)?.clone()).ok()?;
+    let mut issue: Issue = serde_json::from_value(data.pointer(place)?.clone()).ok()?;
+    // It is shown to people and to agents: an address, and nothing that only begins with one.
+    let is_address = |url: &String| url.len() <= 500 && url.bytes().all(|byte| byte.is_ascii_graphic());
+    issue.url = issue.url.filter(is_address).filter(|url| url.starts_with("http"));
     (!issue.id.is_empty() && !issue.identifier.is_empty()).then_some(issue)
 }

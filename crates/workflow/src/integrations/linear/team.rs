@@ -6,8 +6,12 @@ use serde_json::{Value, json};
 
 use super::{Linear, LinearError, not_understood};
 
-/// Of a team so much is asked for everywhere.
+/// What is asked of the team of an issue.
 pub(super) const FIELDS: &str = "id name key states(first: 100) { nodes { id name type position } }";
+
+/// Linear counts what an answer could hold: no states are asked of teams that only have to be found.
+const TEAMS: &str =
+    "query Teams($filter: TeamFilter) { teams(filter: $filter, first: 20) { nodes { id name key } } }";
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
@@ -53,13 +57,10 @@ impl Team {
 impl Linear<'_> {
     /// The team with this name, or else with this key.
     pub(super) fn team(&self, name: &str) -> Result<Team, LinearError> {
-        let query = format!(
-            "query Teams($filter: TeamFilter) {{ teams(filter: $filter, first: 50) {{ nodes {{ {FIELDS} }} }} }}"
-        );
         let called = json!({"eqIgnoreCase": name});
         let variables = json!({"filter": {"or": [{"name": called}, {"key": called}]}});
         let teams: Vec<Team> = self.retry.run(|time| {
-            let mut data = self.ask(&query, &variables, time)?;
+            let mut data = self.ask(TEAMS, &variables, time)?;
             let nodes = data.pointer_mut("/teams/nodes").map(Value::take);
             serde_json::from_value(nodes.unwrap_or_default()).map_err(|_| not_understood())
         })?;
