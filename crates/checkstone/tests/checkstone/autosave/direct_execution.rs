@@ -400,8 +400,7 @@ fn include_all_leaves_alone_what_was_staged_before() {
     world.git(&["add", "src/new.rs"]);
     world.turn("Fix it", 60);
     world.stop();
-    let committed = world.git(&["show", "--name-only", "--format=", "HEAD"]);
-    assert_eq!(committed, "CLAUDE.md\nsrc/new.rs", "{}", world.log());
+    assert_eq!(committed(&world), ".checkstone/notes/[id].md\nCLAUDE.md\nsrc/new.rs", "{}", world.log());
     assert_eq!(world.git(&["status", "--porcelain"]), "MM src/lib.rs");
     assert_eq!(world.git(&["show", ":src/lib.rs"]), "pub fn one() -> u32 { 3 }");
 }
