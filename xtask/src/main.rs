@@ -10,12 +10,14 @@ mod fuzz;
 mod links;
 mod mutants;
 mod needs;
+mod npm;
 mod packages;
 mod pictures;
 mod process;
 mod python;
 mod real;
 mod release;
+mod secrets;
 mod soak;
 mod steps;
 mod summaries;
@@ -74,6 +76,12 @@ enum Command {
         /// Only these projects; all by default
         only: Vec<String>,
     },
+    /// Count which secrets of 60 kinds in 8 carriers are found, beside two other scanners, and false alarms over code
+    Secrets {
+        /// What the samples are drawn by
+        #[arg(long, default_value_t = 17)]
+        seed: u64,
+    },
     /// Make the pictures in `docs/pictures`, on the screens of the real clients
     Pictures,
     /// Build what is handed out: the program as one static file (and once more with musl, where that can be had), and
@@ -105,6 +113,9 @@ struct Soak {
     /// Kills of a process that commits named paths, of one that pushes, and of one that does a whole autosave
     #[arg(long, default_value_t = 200)]
     autosave_kills: u32,
+    /// What the samples of secrets are drawn by
+    #[arg(long, default_value_t = 17)]
+    secret_seed: u64,
     /// Kills of supervisors, of stages and of both, in runs
     #[arg(long, default_value_t = 500)]
     run_kills: u32,
@@ -217,6 +228,7 @@ fn main() -> ExitCode {
         Command::Bench { which } => bench(which),
         Command::Schemas => write_schemas(),
         Command::Summaries { only } => summaries::record(&only),
+        Command::Secrets { seed } => secrets::run(seed).map(|_| ()),
         Command::Pictures => pictures::make(),
         Command::Release => release(),
         Command::UntilFailure { program, arguments } => mutants::run_until_failure(&program, &arguments),
@@ -328,6 +340,7 @@ fn soak(counts: &Soak) -> Result<(), String> {
         files => bench::unchanged::run(files, 7),
     });
     steps.run("kills of commits and pushes", || soak::autosave(counts.autosave_kills));
+    steps.run("secrets that are found", || secrets::run(counts.secret_seed));
     steps.run("kills of runs", || soak::runs(counts.run_kills));
     steps.run("faults of runs", soak::run_faults);
     steps.run("random turns", || soak::changes(counts.turns));

@@ -14,6 +14,7 @@ pub const CARRIERS: [&str; 8] =
 const SPELLINGS: usize = 4;
 
 /// One secret in one text.
+#[derive(Debug)]
 pub struct SecretSample {
     pub kind: &'static str,
     pub carrier: &'static str,
@@ -252,9 +253,9 @@ impl Draw {
     /// Twelve lines of a key, as its format begins.
     fn key_block(&mut self, label: &str) -> String {
         let begin = match label {
-            "RSA PRIVATE KEY" => "MIIEpAIBAAKCAQEA",
-            "OPENSSH PRIVATE KEY" => "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ",
-            _ => "\nlQVYBG",
+            "RSA PRIVATE KEY" => "MIIEpAIBAAKCAQEA".to_owned(),
+            "OPENSSH PRIVATE KEY" => encoded("openssh-key-v1\0\0\0\0\u{4}none\0\0\0\u{4}non"),
+            _ => "\nlQVYBG".to_owned(),
         };
         let first = self.text(BASE64, 64 - begin.trim_start().len());
         let mut block = format!("-----BEGIN {label}-----\n{begin}{first}");
