@@ -164,6 +164,8 @@ fn suspects(content: &[u8]) -> Vec<Suspect> {
                 let (first, last) = hidden.lines(at, at + secret.len());
                 // What is whole on one line has been seen there.
                 let is_known = |suspect: &Suspect| suspect.first == first && suspect.kind == kind && first == last;
+                // And of what is in pieces, one may have been.
+                found.retain(|seen| first == last || seen.kind != kind || seen.last < first || last < seen.first);
                 if !found.iter().any(is_known) {
                     found.push(Suspect { kind, first, last, secret: secret.to_vec() });
                 }

@@ -56,7 +56,7 @@ impl SimpleCommand {
     pub fn subcommand(&self) -> Option<&str> {
         let row = self.row().filter(|row| row.has_subcommands() || row.runs_tasks())?;
         let words = subcommand::significant(self, Some(row), &[]);
-        words.into_iter().next().filter(|word| !word.starts_with(['-', '\0']))
+        words.into_iter().find(|word| !word.starts_with(['-', '\0']))
     }
 
     /// What the first word says that a program does of which nothing is known: `tool check`, `tool test`.

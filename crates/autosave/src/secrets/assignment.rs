@@ -44,7 +44,14 @@ impl<'a> Assignment<'a> {
     }
 
     fn behind(content: &'a [u8], name: &[u8], end_of_name: usize) -> Option<Self> {
-        let meaning = SecretName::of(name)?;
+        let mut meaning = SecretName::of(name)?;
+        if meaning == SecretName::Perhaps {
+            // In a sentence it is the word before that says what a key is for.
+            let start = end_of_name - name.len();
+            let spaced = start - run_before(content, start, 1, |byte| byte == b' ');
+            let said = spaced - run_before(content, spaced, LONGEST_NAME, is_of_name);
+            meaning = SecretName::of(content.get(said..end_of_name)?)?;
+        }
         let reader = Reader { content, at: end_of_name };
         let is_flag = name.starts_with(b"-") && content.get(end_of_name) == Some(&b' ');
         let (place, at, end) = if is_flag { reader.flag() } else { reader.assigned().or_else(|| reader.told()) }?;
@@ -157,7 +164,7 @@ impl<'a> Reader<'a> {
                 let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`,;&<>|(){}[]".contains(byte);
                 let length = text.iter().position(ends).unwrap_or(text.len());
                 // What goes on like this is an expression or a template.
-                if text.get(length).is_some_and(|byte| b"([{<".contains(byte)) {
+                if text.get(length).is_some_and(|byte| b"([{".contains(byte)) {
                     return None;
                 }
                 (Place::Bare, length)
@@ -178,7 +185,7 @@ impl<'a> Reader<'a> {
                 break;
             }
             let gap = rest.iter().take_while(|byte| b" \t:`'\"*,-".contains(byte)).count();
-            if gap == 0 {
+            if !rest.get(..gap)?.iter().any(u8::is_ascii_whitespace) {
                 return None;
             }
             let word = rest.get(gap..)?;

@@ -171,7 +171,7 @@ fn is_uuid(text: &[u8]) -> bool {
 /// What people write where the secret would be. Short words may occur in random text by chance: they count only as words.
 fn is_placeholder(secret: &[u8]) -> bool {
     const ANYWHERE: &str = "example placeholder changeme change-me change_me sample redacted **** .... < ${ {{ $( %( \
-        process.env os.environ insert notasecret hunter2 01234567 12345678 abcdefgh 98765432";
+        process.env os.environ insert notasecret hunter2 0123456789 1234567890 9876543210 abcdefgh";
     const AS_WORDS: &str = "your dummy xxxx fake foobar";
     const WHOLE: &str = "password passwd pass secret token root admin postgres guest user test pwd";
     let small = secret.to_ascii_lowercase();

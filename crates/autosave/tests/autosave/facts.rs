@@ -106,7 +106,6 @@ fn s1_no_secret_of_a_command_is_in_the_notes() {
             }
         }
         for spelling in [
-            "Log in with password @ and go on",
             "The password is @",
             "password: @",
             "Use the token\nTOKEN=@\nto deploy",
@@ -122,6 +121,11 @@ fn s1_no_secret_of_a_command_is_in_the_notes() {
             let notes = section(&asked, &[]);
             assert_eq!(notes.find(value), None, "{asked}\n{notes}");
         }
+    }
+    // Nothing but its looks tells it from any other word.
+    for value in ["Sw0rdf1sh!", "zQ8kV3nT6wYb1LxC9mRd"] {
+        let notes = section(&format!("Log in with password {value} and go on"), &[]);
+        assert_eq!(notes.find(value), None, "{notes}");
     }
 }
 
@@ -141,5 +145,13 @@ fn commands_are_shown_as_far_as_they_are_plain() {
             "!make -j4 dist | tail -3",
             "if [ broken",
         ],
-    ), @"");
+    ), @"
+    - When: 1970-01-01 00:00:00 UTC, somebody asked for it (save 1 of the session)
+    - Branch: `main`
+    - Asked: `Fix src/a.rs, see ~/notes.md; the token: (withheld) Then release`
+    - Files changed: none in this turn
+    - Tests: `npm test -- --run` ended well; `cargo test -p gate --test corpus -- s1` ended well; `pytest tests/test_a.py -k 'one or two'` ended well; `pytest -x tests` ended well
+    - Commands: `git commit …` ended well; `ls …` ended well; `./scripts/release.sh …` ended well; `make dist …; tail …` failed (exit code 1); `(a command that could not be parsed)` ended, its status is hidden
+    - Open errors: none
+    ");
 }

@@ -247,7 +247,7 @@ fn s2_a_value_is_known_by_its_place() {
         format!("const apiToken =\n  \"{first}\" +\n  \"{second}\";"),
         base64(&format!("deploy with {token} only")),
         base64(&format!("DB_PASSWORD={value}\nPORT=1\n")),
-        "DB_PASSWORD=HarborWillow482!".to_owned(),
+        format!("DB_PASSWORD={}", ["Harbor", "Willow", "482!"].concat()),
     ] {
         assert_eq!(kinds(&text).len(), 1, "{text}: {:?}", kinds(&text));
     }
