@@ -1,5 +1,5 @@
-//! What the agent is told when its work was saved: what was saved, the task, what is next, the build, open errors. And
-//! what it is told where nothing could be saved: to do it itself.
+//! What the agent is told when notes on its work were committed: what was done, the task, what is next, the build, open errors. And
+//! what it is told where nothing could be committed: to do it itself.
 
 use transcript::OWN_PREFIX;
 
@@ -24,8 +24,8 @@ pub fn continuation(facts: &Facts, saved: &str) -> String {
 pub fn signal(facts: &Facts, why: &str) -> String {
     let why = line(why, 600);
     let mut text = format!(
-        "{OWN_PREFIX} The context fills up, and your work could not be saved: {why}.\n{SIGNAL}\n\nSave it yourself: \
-         note in a few lines what was done and what is next, commit that, then go on with the task.\n"
+        "{OWN_PREFIX} The context fills up, and {why}.\n{SIGNAL}\n\nNote in a few lines what was done and what is next, \
+         commit that, then go on with the task.\n"
     );
     describe(facts, &mut text);
     text::shortened_to_bytes(text, LONGEST)

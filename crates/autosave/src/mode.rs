@@ -1,6 +1,6 @@
 //! Whether anything is saved, and how far it goes: the settings, and the switches beside them.
 
-use gate::policy::{Autosave, AutosaveMode};
+use gate::policy::{Autosave, AutosaveMode, PushRules, PushWhen};
 
 /// The switches outside the settings, as they stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,12 +24,14 @@ impl Switches {
     }
 
     /// The settings with the switches applied. The project's switch beats all; flag and loop beat the settings, since
-    /// whoever set them did so later than the settings were written.
+    /// whoever set them did so later than the settings were written. What leaves the machine is another matter: they push
+    /// always, unless the settings say otherwise.
     pub fn apply(&self, mut settings: Autosave) -> Autosave {
         if self.is_disabled {
             settings.mode = AutosaveMode::Off;
         } else if self.has_flag || self.is_looping {
             settings.mode = AutosaveMode::Autonomous;
+            settings.push.get_or_insert(PushRules::all(PushWhen::Always));
         }
         settings.threshold = self.threshold.unwrap_or(settings.threshold);
         settings

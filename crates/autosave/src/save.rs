@@ -7,10 +7,11 @@ use std::time::Duration;
 use change_set::{BytePath, ChangeSet};
 use changes::{Repository, Request};
 use files::{Lock, LockError, TemporaryFile};
-use gate::policy::{Autosave, Include};
+use gate::policy::{Autosave, Include, SnapshotSettings};
 use keeping::commit::{self, Commit, CommitError, CommitOutcome, NewCommit};
 use keeping::snapshot::{LeftOut, NewSnapshot, SessionName, SnapshotError, SnapshotReason, Snapshots};
-use stop::lock_file;
+use stop::policy_files::FoundTexts;
+use stop::{configured_snapshots, lock_file, trust};
 use transcript::Agent;
 
 use crate::facts::{Facts, Occasion};
@@ -211,8 +212,18 @@ impl Save {
             session: session.map(|id| SessionName { agent: self.agent.name().to_owned(), id }),
             turn: self.turn_key.clone(),
         };
-        let made = Snapshots::of(self.repository.clone(), &self.saving.git)?.create(&new)?;
+        let made = self.snapshots()?.create(&new)?;
         Ok(Taken { id: made.id, left_out: made.facts.left_out.len() })
+    }
+
+    /// Those of the working tree, as the user's own configuration wants them.
+    pub(crate) fn snapshots(&self) -> Result<Snapshots, SnapshotError> {
+        configured_snapshots(self.repository.clone(), &self.saving.git, &self.snapshot_settings())
+    }
+
+    pub(crate) fn snapshot_settings(&self) -> SnapshotSettings {
+        let texts = FoundTexts::read(&self.repository.root, self.saving.user_file.as_deref());
+        trust::snapshot_settings(journal::Trust::Unknown, texts.texts()).unwrap_or_default()
     }
 
     /// The commit, and the notes file in it.
@@ -327,7 +338,12 @@ impl Save {
         let Occasion { reason, percent, iteration, .. } = self.facts.occasion;
         let filled = |text: &str| {
             let percent = percent.map_or_else(|| "?".to_owned(), |percent| percent.to_string());
-            text.replace("{reason}", &reason.sentence(self.facts.occasion.percent))
+            let what = match self.settings.include {
+                Include::Notes => "Notes on the session",
+                Include::All => "Notes on the session, and what its turn changed",
+            };
+            text.replace("{what}", what)
+                .replace("{reason}", &reason.sentence(self.facts.occasion.percent))
                 .replace("{percent}", &percent)
                 .replace("{agent}", self.agent.name())
                 .replace("{branch}", self.facts.branch.as_deref().unwrap_or("HEAD"))

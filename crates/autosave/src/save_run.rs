@@ -5,18 +5,16 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use changes::{GitProgram, Repository};
+use changes::Repository;
 use gate::policy::{Autosave, AutosaveMode};
 use gate::{Changes, Inputs};
 use jiff::Timestamp;
 use journal::{
     AutosaveId, AutosaveOutcome, Journal, JournalError, NewAutosave, PushState, SessionId, TurnId,
 };
-use keeping::push::PushReadiness;
-use keeping::snapshot::{LeftOut, PrunableReasons, Retention, Snapshots, WhichWorktrees};
+use keeping::snapshot::{LeftOut, PrunableReasons, Retention, WhichWorktrees};
 use serde_json::Value;
-use stop::policy_files::FoundTexts;
-use stop::{ClientEvent, policy_files, trust};
+use stop::{ClientEvent, policy_files};
 use text::counted;
 use transcript::{Agent, OWN_PREFIX};
 
@@ -25,6 +23,7 @@ use crate::buildguide;
 use crate::continuation::{continuation, signal};
 use crate::facts::{Facts, Occasion};
 use crate::look::Look;
+use crate::planned_push::{NoPush, PlannedPush};
 use crate::report::{AutonomousExecution, RouterDecision};
 use crate::save::{BUILDGUIDE, Save, SaveOutcome, Saved, Taken, notes_of};
 use crate::saving_settings::SavingSettings;
@@ -50,7 +49,7 @@ pub struct SaveReport {
 pub enum Push {
     /// Nothing was to be pushed, and why, where that is worth a word.
     None(Option<String>),
-    Started,
+    Started(PlannedPush),
     NotStarted(String),
 }
 
@@ -59,7 +58,7 @@ impl Push {
     pub fn state(&self) -> (PushState, &str) {
         match self {
             Self::None(why) => (PushState::None, why.as_deref().unwrap_or_default()),
-            Self::Started => (PushState::Started, ""),
+            Self::Started(_) => (PushState::Started, ""),
             Self::NotStarted(why) => (PushState::Failed, why),
         }
     }
@@ -112,10 +111,9 @@ impl Save {
         turn: Option<TurnId>,
     ) -> (SaveReport, Result<Option<AutosaveId>, JournalError>) {
         let started = Instant::now();
-        let git = &self.saving.git;
         let ended = self.execute();
         let push = match &ended {
-            SaveOutcome::Saved(_) => self.planned_push(git),
+            SaveOutcome::Saved(saved) => self.planned_push(&saved.commit.id),
             _ => Push::None(None),
         };
         let report = SaveReport {
@@ -127,41 +125,32 @@ impl Save {
         };
         let recorded = report.record(journal, &self.repository.root, session, turn);
         if report.snapshot().is_some() {
-            self.forget_old_snapshots(git);
+            self.forget_old_snapshots();
         }
-        let is_started = report.push == Push::Started;
+        let is_started = matches!(report.push, Push::Started(_));
         (report, recorded.map(|id| Some(id).filter(|_| is_started)))
     }
 
     /// Saves make snapshots, so they clear old ones away: as the user's own configuration says, and never those that
     /// somebody asked for, nor the one that was made just now and is told of.
-    fn forget_old_snapshots(&self, git: &GitProgram) {
-        let texts = FoundTexts::read(&self.repository.root, self.saving.user_file.as_deref());
-        let Some(kept) = trust::snapshot_settings(journal::Trust::Unknown, texts.texts()) else { return };
+    fn forget_old_snapshots(&self) {
+        let kept = self.snapshot_settings();
         let retention = Retention {
             keep: Some(kept.keep.max(1)),
             max_age: Some(kept.keep_for),
             reasons: PrunableReasons::Automatic,
         };
         let now = self.facts.occasion.at;
-        let pruned = Snapshots::of(self.repository.clone(), git)
-            .and_then(|snapshots| snapshots.prune(WhichWorktrees::ThisWorktree, retention, now));
+        let pruned = self.snapshots().and_then(|all| all.prune(WhichWorktrees::ThisWorktree, retention, now));
         // Whatever stands in the way now, the next save tries again.
         drop(pruned);
     }
 
-    fn planned_push(&self, git: &GitProgram) -> Push {
-        if !self.settings.push {
-            return Push::None(Some("`push = false`".to_owned()));
-        }
-        match keeping::push::plan(&self.repository, git) {
-            Ok(PushReadiness::Ready(_)) => Push::Started,
-            Ok(PushReadiness::NoRemote) => Push::None(Some("there is no remote `origin`".to_owned())),
-            Ok(PushReadiness::NoBranch | PushReadiness::NoCommit) => {
-                Push::None(Some("HEAD is on no branch".to_owned()))
-            }
-            Err(error @ changes::Error::NotPushed { .. }) => Push::None(Some(error.to_string())),
-            Err(error) => Push::NotStarted(error.to_string()),
+    fn planned_push(&self, commit: &str) -> Push {
+        match PlannedPush::of(&self.repository, &self.saving.git, &self.settings, Some(commit)) {
+            Ok(planned) => Push::Started(planned),
+            Err(NoPush::Unwanted(why)) => Push::None(Some(why)),
+            Err(NoPush::Failed(why)) => Push::NotStarted(why),
         }
     }
 }
@@ -175,7 +164,7 @@ impl SaveReport {
         turn: Option<TurnId>,
     ) -> Result<AutosaveId, JournalError> {
         let (push, push_detail) = self.push.state();
-        let detail = self.detail();
+        let detail = [vec![self.detail()], self.remarks()].concat().join(", ");
         let commit = self.saved().map(|saved| &saved.commit);
         let new = NewAutosave {
             session,
@@ -223,8 +212,13 @@ impl SaveReport {
     /// What was done, and how far the push has got, in one sentence that is true now.
     pub fn sentence(&self) -> String {
         let mut text = self.detail();
+        for remark in self.remarks() {
+            text.push_str(&format!(", {remark}"));
+        }
         match &self.push {
-            Push::Started => text.push_str(", push to `origin` started"),
+            Push::Started(push) => {
+                text.push_str(&format!(", push to `{}` started{}", push.remote, push.consequences()));
+            }
             Push::None(Some(why)) | Push::NotStarted(why) => text.push_str(&format!(", not pushed: {why}")),
             Push::None(None) => {}
         }
@@ -236,11 +230,14 @@ impl SaveReport {
         match &self.ended {
             SaveOutcome::Saved(saved) => {
                 let Saved { commit, notes, snapshot, snapshot_problem } = saved;
-                let mut text = format!(
-                    "committed {} on `{}` with the notes in `{notes}`",
-                    short(&commit.id),
-                    transcript::visible(&commit.branch)
-                );
+                let others = commit.paths.iter().filter(|path| path.as_bytes() != notes.as_bytes()).count();
+                let others = match others {
+                    0 => String::new(),
+                    others => format!(" and {}", counted(others, "other file")),
+                };
+                let branch = transcript::visible(&commit.branch);
+                let mut text =
+                    format!("notes{others} committed as {} on `{branch}` in `{notes}`", short(&commit.id));
                 match (snapshot, snapshot_problem) {
                     (Some(taken), _) => {
                         text.push_str(&format!(", snapshot {} of {}", taken.id, tree_of(taken)))
@@ -262,11 +259,11 @@ impl SaveReport {
         }
     }
 
-    /// What else came of it, for somebody who has asked.
+    /// What else came of it.
     pub fn remarks(&self) -> Vec<String> {
         let Some(commit) = self.saved().map(|saved| &saved.commit) else { return Vec::new() };
         let superseded = commit.superseded.iter().map(|(path, id)| {
-            format!("of `{path}` another version was staged; `git cat-file -p {}` shows it", short(id))
+            format!("you had staged another version of `{path}`, which `git cat-file -p {}` shows", short(id))
         });
         let complaint = commit.complaint.iter().map(|said| format!("after the commit: {said}"));
         superseded.chain(complaint).collect()
@@ -285,19 +282,18 @@ impl SaveReport {
     pub fn to_agent(&self, facts: &Facts) -> Option<String> {
         let why = self.occasion.reason.sentence(self.occasion.percent);
         match &self.ended {
-            SaveOutcome::Saved(_) => {
-                let saved = format!("Your work was saved, since {why}: {}.", self.sentence());
-                Some(continuation(facts, &saved))
-            }
+            SaveOutcome::Saved(_) => Some(continuation(
+                facts,
+                &format!("{}. {}.", capitalised(&why), capitalised(&self.sentence())),
+            )),
             SaveOutcome::Nothing if facts.next.is_some() || facts.build.is_some() => {
-                let saved = format!("Nothing had to be saved, though {why}: {}.", self.sentence());
-                Some(continuation(facts, &saved))
+                Some(continuation(facts, &format!("{}, and {}.", capitalised(&why), self.sentence())))
             }
             SaveOutcome::Nothing => None,
             SaveOutcome::Failed(failed) if failed.error.is_refusal() => Some(format!(
-                "{OWN_PREFIX} Your work was not saved: {}.\n\nTake it out of what is kept in the repository, or mark \
+                "{OWN_PREFIX} {}.\n\nTake it out of what is kept in the repository, or mark \
                  the line with `{ALLOW}` if it is none; do not commit it.",
-                self.sentence()
+                capitalised(&self.sentence())
             )),
             SaveOutcome::Failed(_) => Some(signal(facts, &self.sentence())),
         }
@@ -371,9 +367,16 @@ pub fn append_to_client_log(client_log: Option<&Path>, lines: &[&str]) {
 
 /// What a person is told in normal mode.
 pub fn advice(occasion: &Occasion) -> String {
-    let why = occasion.reason.sentence(occasion.percent);
-    let why = why.strip_prefix("the").map_or(why.clone(), |rest| format!("The{rest}"));
-    format!("{why}: run `checkstone autosave` to save the work, then compact or begin a new session")
+    let why = capitalised(&occasion.reason.sentence(occasion.percent));
+    format!(
+        "{why}: run `checkstone autosave` to commit notes on the work, then compact or begin a new session"
+    )
+}
+
+/// As the beginning of a sentence.
+fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// How a push ended.

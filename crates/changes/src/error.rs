@@ -25,8 +25,8 @@ pub enum Error {
     #[error("`{}` has no commit yet", directory.display())]
     NoCommit { directory: PathBuf },
     /// Only asked before a push: the user's own config says that it would be wrong.
-    #[error("`{key}` is `{value}`, so that nothing is pushed to `origin`")]
-    NotPushed { key: String, value: String },
+    #[error("{setting} in your git config, so nothing is pushed")]
+    NotPushed { setting: String },
     #[error("cannot start `{command}`: {source}")]
     Start { command: String, source: io::Error },
     #[error("cannot read from `{command}`: {source}")]

@@ -21,7 +21,7 @@ mod reflog;
 mod repository;
 pub mod state;
 pub mod status;
-mod submodules;
+pub mod submodules;
 mod tree_change;
 mod version;
 

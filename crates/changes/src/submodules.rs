@@ -39,10 +39,7 @@ pub(crate) fn start(repository: &Repository, program: &GitProgram) -> Vec<Submod
     let mut started = Vec::new();
     let mut waiting = vec![(repository.clone(), None::<BytePath>, 0)];
     while let Some((outer, outermost, depth)) = waiting.pop() {
-        for path in listed(&outer) {
-            let mut disk = Disk::new(&outer.root, ObjectFormat::Sha1);
-            let Some((_, folder)) = disk.metadata(&path) else { continue };
-            let Some(repository) = Repository::at(&folder) else { continue };
+        for (path, repository) in checked_out(&outer) {
             if started.len() >= MOST {
                 return started;
             }
@@ -56,6 +53,18 @@ pub(crate) fn start(repository: &Repository, program: &GitProgram) -> Vec<Submod
         }
     }
     started
+}
+
+/// The submodules that are there, with their paths.
+pub fn checked_out(outer: &Repository) -> Vec<(BytePath, Repository)> {
+    let found = |path: BytePath| at(outer, &path).map(|inner| (path, inner));
+    listed(outer).into_iter().filter_map(found).collect()
+}
+
+/// The repository in a folder of another; `None` where the path leads out of that one.
+pub fn at(outer: &Repository, path: &BytePath) -> Option<Repository> {
+    let (_, folder) = Disk::new(&outer.root, ObjectFormat::Sha1).metadata(path)?;
+    Repository::at(&folder)
 }
 
 /// The paths in `.gitmodules`. They are untrusted: `Disk` refuses those that lead out.

@@ -8,12 +8,13 @@ use std::time::Duration;
 use jiff::Timestamp;
 use workflow::integrations::branch::IssueId;
 use workflow::integrations::http::{Client, Proxy};
+use workflow::integrations::linear::{IssueNews, IssueStanding, Linear, LinearError};
 use workflow::integrations::preview::{self, LinkedProject, Preview, Wait};
 use workflow::integrations::repository_file::{PATH, RepositorySettings};
 use workflow::integrations::retry::Retry;
 use workflow::integrations::user_settings::{Access, FromEnvironment, Service, UserSettings};
-use workflow::integrations::webhook::PhaseEvent;
-use workflow::integrations::{linear, webhook};
+use workflow::integrations::webhook::{self, PhaseEvent};
+use workflow::{IssueError, Name, StateDirectory, WantedIssue, Workflow};
 
 use crate::environment;
 use crate::error::{CommandError, Warning};
@@ -50,14 +51,6 @@ impl Integrations {
             UserSettings::default()
         });
         Self { root: root.to_owned(), repository, user }
-    }
-
-    /// The issue that the work is about: the feature's name, or what the branch is named after.
-    pub(crate) fn issue(&self, feature: Option<&str>, branch: Option<&str>) -> Option<IssueId> {
-        if !self.repository.linear.enabled {
-            return None;
-        }
-        feature.and_then(IssueId::parse).or_else(|| branch.and_then(IssueId::of_branch))
     }
 
     /// Waits for the preview of `commit` where the repository asks for it. `Some` where shipping depends on it.
@@ -98,56 +91,72 @@ impl Integrations {
         None
     }
 
-    /// Tells the webhooks and the issue that a phase or a workflow has ended, all at the same time.
-    pub(crate) fn tell(&self, event: &PhaseEvent, printer: &Printer) {
-        let issue = event.issue.as_deref().and_then(IssueId::parse);
-        let comments = issue.and_then(|issue| Some((self.commented_service(printer)?, issue)));
-        if self.user.webhooks.is_empty() && comments.is_none() {
-            return;
-        }
+    /// Tells the webhooks of an event, and the issue the news, all at the same time. What went wrong with a webhook is
+    /// told the person; what became of the issue is returned, `None` if nothing is sent to Linear.
+    pub(crate) fn tell(
+        &self,
+        event: Option<&PhaseEvent>,
+        issue: Option<(&IssueId, &[IssueNews])>,
+        printer: &Printer,
+    ) -> Option<Result<IssueStanding, LinearError>> {
+        let wants = if event.is_some() { Wants::Told } else { Wants::Quiet };
+        let issue = issue.filter(|(_, news)| !news.is_empty());
+        let issue = issue.and_then(|issue| Some((self.linear("update its issues", wants, printer)?, issue)));
         let client = client();
-        let problems: Vec<String> = std::thread::scope(|scope| {
-            let webhooks = self.user.webhooks.iter().map(|webhook| {
-                let client = &client;
-                scope.spawn(move || {
+        let (problems, told) = std::thread::scope(|scope| {
+            let sending = self.user.webhooks.iter().filter_map(|webhook| {
+                let (client, event) = (&client, event?);
+                Some(scope.spawn(move || {
                     let sent = webhook::send(client, webhook, event, &TELLING, Timestamp::now);
                     sent.err().map(|error| format!("`{}` was not told: {error}", webhook.endpoint))
-                })
+                }))
             });
-            let comment = comments.as_ref().map(|(service, issue)| {
-                let client = &client;
-                let team = self.repository.linear.team.as_deref();
-                scope.spawn(move || {
-                    let sent = linear::comment(
-                        client,
-                        service,
-                        team,
-                        issue,
-                        &comment_on(event),
-                        &event.at,
-                        &TELLING,
-                    );
-                    sent.err().map(|error| format!("{issue} has no comment: {error}"))
-                })
+            let sending: Vec<_> = sending.collect();
+            let told = issue.map(|(service, (issue, news))| {
+                let linear = Linear { client: &client, service, retry: &TELLING };
+                linear.tell(issue, self.repository.linear.team.as_deref(), news)
             });
-            let started: Vec<_> = webhooks.chain(comment).collect();
-            started.into_iter().filter_map(|sent| sent.join().ok().flatten()).collect()
+            let problems: Vec<String> =
+                sending.into_iter().filter_map(|sent| sent.join().ok().flatten()).collect();
+            (problems, told)
         });
         for problem in problems {
-            printer.warning(Warning::new(problem).hint("the local record is not affected"));
+            printer.warning(
+                Warning::new(problem).hint("the workflow is recorded; the same command sends it again"),
+            );
         }
+        told
     }
 
-    /// Linear, where comments are asked for and allowed.
-    fn commented_service(&self, printer: &Printer) -> Option<&Service> {
-        let settings = &self.repository.linear;
-        if !settings.enabled || settings.use_native_automation {
+    /// Creates the issue of a workflow, once. `None` if nothing is sent to Linear.
+    pub(crate) fn create_issue(
+        &self,
+        state: &StateDirectory,
+        name: &Name,
+        wanted: &WantedIssue<'_>,
+        printer: &Printer,
+    ) -> Option<Result<Workflow, IssueError>> {
+        let service = self.linear("create its issue", Wants::Told, printer)?;
+        let linear = Linear { client: &client(), service, retry: &TELLING };
+        Some(state.create_issue(name, wanted, &linear, Timestamp::now()))
+    }
+
+    /// Whether the repository wants its issues created and moved from here, instead of by Linear's own automation.
+    pub(crate) fn keeps_issues(&self) -> bool {
+        self.repository.linear.enabled && !self.repository.linear.use_native_automation
+    }
+
+    /// Linear, if the repository asks for it and the user allows it.
+    fn linear(&self, what: &str, wants: Wants, printer: &Printer) -> Option<&Service> {
+        if !self.keeps_issues() {
             return None;
         }
-        match self.access("linear", "comment on its issues", &self.user.linear) {
+        match self.access("linear", what, &self.user.linear) {
             Ok(service) => Some(service),
             Err(error) => {
-                printer.warning(error);
+                if wants == Wants::Told {
+                    printer.warning(error);
+                }
                 None
             }
         }
@@ -170,11 +179,18 @@ impl Integrations {
 }
 
 fn client() -> Client {
-    Client::new(Proxy::FromEnvironment)
+    Client::new(Proxy::FromEnvironment, Timestamp::now)
+}
+
+/// Whether a person hears of what the user has not switched on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wants {
+    Told,
+    Quiet,
 }
 
 /// As Linear shows it: Markdown.
-fn comment_on(event: &PhaseEvent) -> String {
+pub(crate) fn comment_on(event: &PhaseEvent) -> String {
     let mut text = format!("**{}**", event.line());
     for more in [&event.summary, &event.error].into_iter().flatten() {
         text.push_str(&format!("\n\n{more}"));

@@ -1,6 +1,6 @@
 //! What changed, as the rules ask for it: each file with what the policy makes of it.
 
-use change_set::{Change, ChangeSet, Scope};
+use change_set::{Change, Scope};
 use programs::Deed;
 use programs::repository::{Language, Repository};
 
@@ -126,14 +126,6 @@ fn leave_categories_that_stand_alone(policy: &Policy, files: &mut [Changed]) {
                 }
             }
         }
-    }
-}
-
-/// The root of the repository; where there is none, the folder in which the agent works.
-pub(crate) fn root(inputs: &Inputs) -> String {
-    match &inputs.changes {
-        Changes::Known(ChangeSet { root, .. }) => root.to_string(),
-        Changes::Transcript(_) | Changes::Unknown(_) => inputs.cwd.clone(),
     }
 }
 

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use crate::changed::{self, Changed};
-use crate::inputs::Inputs;
+use crate::inputs::{CheckResult, Inputs};
 use crate::judge::NOT_UNDERSTOOD;
 use crate::policy::{Policy, RuleLevel};
 use crate::rules::{Seen, actions, drift, errors, hygiene};
@@ -50,8 +50,9 @@ pub fn explain(policy: &Policy, inputs: &Inputs, verdict: &Verdict) -> Vec<Expla
     if verdict.scope.is_none() || inputs.history.holds_this_turn > 0 {
         return Vec::new();
     }
+    let inputs = &*inputs.with_check_runs(CheckResult::has_passed);
     let mut explanations: Vec<Explanation> = verdict.actions.iter().map(of_action).collect();
-    let root = changed::root(inputs);
+    let root = inputs.root();
     let work = Work::new(inputs, &root);
     let changed = changed::files(policy, inputs, &work);
     let rules = policy.gate.rules;

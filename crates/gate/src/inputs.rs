@@ -1,5 +1,6 @@
 //! Everything a verdict depends on beside the policy, as plain data that is recorded with the verdict.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use change_set::ChangeSet;
@@ -199,6 +200,9 @@ pub struct CheckResult {
     pub outcome: CheckOutcome,
     /// The end of what it printed.
     pub output: String,
+    /// How long it ran; zero where that was not recorded.
+    #[serde(default)]
+    pub milliseconds: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -210,6 +214,12 @@ pub enum CheckOutcome {
     TimedOut,
     /// It could not be started, which proves nothing.
     NotStarted,
+}
+
+impl CheckResult {
+    pub(crate) fn has_passed(&self) -> bool {
+        self.outcome == CheckOutcome::Passed
+    }
 }
 
 impl RecordedCall {
@@ -226,6 +236,39 @@ impl RecordedCall {
 }
 
 impl Inputs {
+    /// The same with some of the policy's own checks as runs of the turn, after everything else: a check is evidence as any
+    /// other run is. Those that failed are taken for runs that went well.
+    pub(crate) fn with_check_runs(&self, is_meant: impl Fn(&CheckResult) -> bool) -> Cow<'_, Self> {
+        let meant: Vec<&CheckResult> = self.checks.iter().filter(|check| is_meant(check)).collect();
+        if meant.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let mut inputs = self.clone();
+        let root = self.root();
+        inputs.calls.extend(meant.into_iter().map(|check| {
+            let call = Call {
+                tool: "check".to_owned(),
+                kind: Kind::Shell,
+                command: Some(check.run.clone()),
+                outcome: Outcome::Ok,
+                exit_code: Some(0),
+                cwd: Some(root.clone()),
+                snippet: (check.outcome == CheckOutcome::Passed).then(|| check.output.clone()),
+                ..Call::default()
+            };
+            RecordedCall::new(call, &self.cwd)
+        }));
+        Cow::Owned(inputs)
+    }
+
+    /// The root of the repository; without git the agent's folder stands for it.
+    pub(crate) fn root(&self) -> String {
+        match &self.changes {
+            Changes::Known(ChangeSet { root, .. }) => root.to_string(),
+            Changes::Transcript(_) | Changes::Unknown(_) => self.cwd.clone(),
+        }
+    }
+
     /// The part that a transcript gives.
     pub fn of_reading(reading: Reading, changes: Changes, cwd: String) -> Self {
         let mut said: Vec<String> = reading.messages.into_iter().map(|message| message.text).collect();

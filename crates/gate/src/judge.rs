@@ -8,7 +8,7 @@ use transcript::Extent as ReadExtent;
 
 use crate::changed::{self, Changed, by_category, scope};
 use crate::hold_message::HoldMessage;
-use crate::inputs::{Changes, CheckOutcome, Inputs, Waived};
+use crate::inputs::{Changes, CheckOutcome, CheckResult, Inputs, Waived};
 use crate::message::{self, Parts};
 use crate::policy::{Class, NoGit, NotUnderstood, Policy, Proof, RuleLevel, Telling};
 use crate::rules::actions::{self, Demand};
@@ -31,6 +31,7 @@ pub fn judge(policy: &Policy, inputs: &Inputs) -> Verdict {
     if let Some(waiting) = inputs.stop.waiting.or_else(|| silence::waiting(policy, inputs)) {
         return Verdict::pass(&inputs.coverage, waiting.in_words());
     }
+    let inputs = &*inputs.with_check_runs(CheckResult::has_passed);
     let verdict = second_stop::judge(policy, inputs, || look(policy, inputs));
     let verdict = unproven::remark(policy, inputs, verdict);
     let verdict = message::name_folder(inputs.folder.as_deref(), verdict);
@@ -53,7 +54,7 @@ fn look(policy: &Policy, inputs: &Inputs) -> Verdict {
     if is_not_understood && policy.gate.not_understood == NotUnderstood::Pass {
         return not_understood(policy, inputs);
     }
-    let root = changed::root(inputs);
+    let root = inputs.root();
     let work = Work::new(inputs, &root);
     let files = changed::files(policy, inputs, &work);
     let extent = Extent::of(&files);
@@ -93,8 +94,43 @@ fn look(policy: &Policy, inputs: &Inputs) -> Verdict {
         verdict.observations.extend(drifted.as_ref().and_then(drift::observation));
     }
     silence::leave_out_reported(policy, inputs, !red.is_empty(), &mut verdict.observations);
-    let steps = steps::of_hold(policy, &verdict.actions, &expected, &holding);
+    let mut steps = steps::of_hold(policy, &verdict.actions, &expected, &holding);
+    let failed: Vec<Step> = failed_checks(policy, inputs, &files, &root, &verdict.actions);
+    // What such a check would prove is asked for by its own step.
+    let is_asked = |step: &Step, action: &String| step.actions.contains(action);
+    steps.retain(|step| {
+        let mut actions = step.actions.iter();
+        step.actions.is_empty() || !actions.all(|action| failed.iter().any(|first| is_asked(first, action)))
+    });
+    steps.splice(0..0, failed);
     conclude(policy, inputs, verdict, extent, &Asked { steps, holding })
+}
+
+/// The first steps: the policy's own checks that failed, each with the required actions that it would prove.
+fn failed_checks(
+    policy: &Policy,
+    inputs: &Inputs,
+    files: &[Changed],
+    root: &str,
+    actions: &[ActionVerdict],
+) -> Vec<Step> {
+    let failed = inputs.checks.iter().filter(|check| check.outcome == CheckOutcome::Failed);
+    let step = |check: &CheckResult| {
+        let passed = inputs.with_check_runs(|other| std::ptr::eq(other, check));
+        let work = Work::new(&passed, root);
+        let expected = actions::expectations(policy, files, &work);
+        let is_proven = |id: &String| {
+            let mut proven =
+                expected.iter().filter(|expectation| matches!(expectation.seen, Seen::Evidence(_)));
+            proven.any(|expectation| expectation.subject.action.id == *id)
+        };
+        let required = actions.iter().filter(|action| action.state == ActionState::Required);
+        Step {
+            text: format!("Fix what `{}` reports, until it passes", check.run),
+            actions: required.map(|action| action.id.clone()).filter(is_proven).collect(),
+        }
+    };
+    failed.map(step).collect()
 }
 
 /// How much of what changed matters.
@@ -184,6 +220,7 @@ fn conclude(
             steps: &asked.steps,
             observations: &others,
             only_prose: extent == Extent::OnlyProse,
+            checks: checks.as_deref(),
             sentence,
             unknown_waivers: &unknown_waivers,
         })
@@ -199,7 +236,11 @@ fn conclude(
         && verdict.observations.iter().all(|observation| {
             matches!(observation.rule, Rule::EditWithoutRead | Rule::WideBlastRadius | Rule::PlanDrift)
         });
-    let notice = |sentence: Option<&str>| message::notice(policy, sentence, &verdict.observations);
+    let notice = |sentence: Option<&str>| {
+        let told: Vec<&str> = checks.as_deref().into_iter().chain(sentence).collect();
+        let told = (!told.is_empty()).then(|| told.join("\n"));
+        message::notice(policy, told.as_deref(), &verdict.observations)
+    };
 
     let (decision, reason, message) = if extent == Extent::Nothing {
         match verdict.observations.is_empty() {
@@ -220,7 +261,7 @@ fn conclude(
             (false, true) => format!("still failing: {}", asked.holding.listed()),
             (false, false) => format!("missing: {}", missing.join(", ")),
         };
-        verdict.hold = Some(compose(&verdict, checks.as_deref()));
+        verdict.hold = Some(compose(&verdict, None));
         (Decision::Hold, reason, String::new())
     } else if !verdict.observations.is_empty() {
         let clear = Some(all_clear).filter(|_| is_clear && policy.gate.all_clear != Telling::Silent);
@@ -237,6 +278,17 @@ fn conclude(
         (Decision::Pass, "the person was told before".to_owned(), String::new())
     } else {
         (telling(policy.gate.all_clear), ALL_CLEAR.to_owned(), notice(Some(all_clear)))
+    };
+    // Whoever has a check run wants to know how it went.
+    let (decision, message) = match &checks {
+        Some(checks)
+            if decision == Decision::Pass
+                && extent != Extent::Nothing
+                && policy.gate.all_clear != Telling::Silent =>
+        {
+            (Decision::Notify, message::sentence(policy, checks))
+        }
+        _ => (decision, message),
     };
     verdict.decision = decision;
     verdict.reason = reason;

@@ -2,6 +2,7 @@
 //! and the short notices for the person. Where the policy keeps to the letter (`turn_only`), it is R9's message. At most 2,000
 //! characters; clients show it to people too.
 
+use outputs::Summary;
 use text::listed;
 use transcript::OWN_PREFIX;
 
@@ -27,6 +28,8 @@ pub(crate) struct Parts<'a> {
     pub(crate) observations: &'a [Observation],
     /// Nothing is there to commit for: the reminder and what the policy always asks for.
     pub(crate) only_prose: bool,
+    /// What the policy's own checks said, before everything else.
+    pub(crate) checks: Option<&'a str>,
     /// A sentence before the steps.
     pub(crate) sentence: Option<&'a str>,
     /// What the agent said that it cannot do, and no action is called.
@@ -61,7 +64,13 @@ pub(crate) fn hold_message(parts: &Parts<'_>) -> HoldMessage {
             true => HEADER.to_owned(),
             false => format!("{OWN_PREFIX} {}", parts.headline),
         },
-        before: changed.into_iter().chain(parts.sentence.map(str::to_owned)).collect(),
+        before: parts
+            .checks
+            .map(str::to_owned)
+            .into_iter()
+            .chain(changed)
+            .chain(parts.sentence.map(str::to_owned))
+            .collect(),
         title: if gate.turn_only { "Required actions:\n" } else { "" },
         steps: parts.steps.iter().map(step).collect(),
         commit: (gate.commit && !parts.only_prose && !parts.steps.is_empty())
@@ -142,17 +151,36 @@ fn by_cause(observations: &[Observation]) -> Vec<String> {
 pub(crate) fn checks(results: &[CheckResult]) -> Option<String> {
     const MOST: usize = 900;
     let failed = results.iter().filter(|check| check.outcome == CheckOutcome::Failed).count();
-    let told = results.iter().map(|check| match check.outcome {
-        CheckOutcome::Passed => format!("`{}` passed.", check.run),
-        CheckOutcome::Failed => {
-            let output = end(&check.output, MOST / failed.max(1));
-            format!("`{}` FAILED. Fix failing tests before proceeding:\n{output}", check.run)
+    let told = results.iter().map(|check| {
+        let took = match check.milliseconds {
+            0 => String::new(),
+            milliseconds => format!(" ({:.1} s)", milliseconds as f64 / 1000.0),
+        };
+        let run = &check.run;
+        match (check.outcome, tests_in(&check.output)) {
+            (CheckOutcome::Passed, Some(tests)) => format!("Tests: {tests}{took}, by `{run}`."),
+            (CheckOutcome::Passed, None) => format!("`{run}` passed{took}."),
+            (CheckOutcome::Failed, _) => {
+                let output = end(check.output.trim_end(), MOST / failed.max(1));
+                let output = if output.is_empty() { " it printed nothing" } else { &format!("\n{output}") };
+                format!("`{run}` FAILED{took}:{output}")
+            }
+            (CheckOutcome::TimedOut, _) => format!("`{run}` took too long and was ended{took}."),
+            (CheckOutcome::NotStarted, _) => format!("`{run}` could not be started."),
         }
-        CheckOutcome::TimedOut => format!("`{}` took too long and was ended.", check.run),
-        CheckOutcome::NotStarted => format!("`{}` could not be started.", check.run),
     });
     let told: Vec<String> = told.collect();
     (!told.is_empty()).then(|| told.join("\n"))
+}
+
+/// How many tests ran, by the summary in an output.
+fn tests_in(output: &str) -> Option<String> {
+    let mut scan = outputs::Scan::new();
+    scan.feed(output);
+    match scan.finish().summary()? {
+        Summary::Passed { tests: Some(count) } => Some(format!("{count} passed")),
+        _ => None,
+    }
 }
 
 /// The last so many characters.

@@ -6,6 +6,7 @@ mod keys;
 mod kinds;
 mod paths;
 mod presets;
+mod push_rules;
 mod user_file;
 
 use serde::Serialize;
@@ -20,6 +21,7 @@ pub use keys::{
 pub use paths::{Class, Globs};
 pub(crate) use paths::{is_source, needs_no_proof};
 pub use presets::PRESETS;
+pub use push_rules::{PushRules, PushWhen};
 pub use settings::{Problem, Problems, changed_keys};
 pub use user_file::UserFile;
 

@@ -31,17 +31,18 @@ fn after_the_hold(policy: &Policy, inputs: &Inputs, looked: Verdict) -> Verdict 
         false => format!("held already in this turn; still missing: {}", missing.join(", ")),
     };
     // The agent cannot be answered any more; the person can, and may put it right.
+    let mut told: Vec<String> = message::checks(&inputs.checks).into_iter().collect();
     let unknown = silence::unknown_waivers(policy, inputs);
     if policy.gate.waivers && !policy.gate.turn_only && !missing.is_empty() && !unknown.is_empty() {
-        let text = format!(
+        told.push(format!(
             "The agent says that it cannot do {}, but no action here has that name (actions: {}).",
             listed(&unknown),
             missing.join(", ")
-        );
-        let message = Some(message::sentence(policy, &text));
-        return Verdict { decision: Decision::Notify, message, hold: None, reason, ..looked };
+        ));
     }
-    Verdict { decision: Decision::Pass, message: None, hold: None, reason, ..looked }
+    let message = (!told.is_empty()).then(|| message::sentence(policy, &told.join("\n")));
+    let decision = if message.is_some() { Decision::Notify } else { Decision::Pass };
+    Verdict { decision, message, hold: None, reason, ..looked }
 }
 
 fn uncommitted(policy: &Policy, inputs: &Inputs) -> Option<Verdict> {

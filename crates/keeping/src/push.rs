@@ -1,5 +1,5 @@
-//! Sends the current branch to `origin`, asking nobody anything, and says what is true afterwards: pushed means that
-//! the remote itself was asked and has the commit.
+//! Sends the current branch where `git push` would, asking nobody anything, and says what is true afterwards: pushed means
+//! that the remote itself was asked and has the commit.
 //!
 //! What is sent is one commit, by its id, fixed when the [`PushPlan`] is made: the caller looks at what it adds, and
 //! nothing that came later goes along. Never forced. The destination is the branch of the same name; its upstream's
@@ -90,7 +90,7 @@ impl PushPlan {
 
 /// Plans and pushes in one, for callers that have nothing to look at in between.
 pub fn push(repository: &Repository, program: &GitProgram, limits: &PushLimits<'_>) -> PushOutcome {
-    match plan(repository, program) {
+    match plan(repository, program, None) {
         Ok(PushReadiness::Ready(plan)) => plan.push(limits),
         Ok(PushReadiness::NoRemote) => PushOutcome::NoRemote,
         Ok(PushReadiness::NoBranch) => PushOutcome::Failed { reason: "HEAD is on no branch".to_owned() },
@@ -122,7 +122,10 @@ type PushStep<T> = Result<T, PushOutcome>;
 impl<'a> Pushing<'a> {
     fn new(plan: &'a PushPlan, limits: &'a PushLimits<'a>, deadline: Instant) -> Result<Self, Error> {
         let plain = ActingGit::new(&plan.program, &plan.repository.root);
-        let url = plain.line(&["remote", "get-url", "--push", &plan.remote])?;
+        let url = match plan.is_url {
+            true => plan.remote.clone(),
+            false => plain.line(&["remote", "get-url", "--push", &plan.remote])?,
+        };
         let configured = plain.line_or_none(&["config", "--get", "core.sshCommand"])?;
         let git = match limits.ssh_command.or(configured.as_deref()) {
             Some(ssh) => plain.with("GIT_SSH_COMMAND", format!("{ssh} -oBatchMode=yes")),

@@ -5,7 +5,8 @@
 //! and what has changed, and nothing of the user's is written: no index, lock, branch, stash, reflog or config.
 //!
 //! Contents are kept as they lie on disk, before any filter or line-ending conversion (see `converted`), so that what
-//! is brought back is the same to the byte.
+//! is brought back is the same to the byte. What is changed inside of a submodule is a snapshot in the submodule's own
+//! repository, under the same id. Files over a limit are left out and named: one of them must not cost all others.
 
 mod as_baseline;
 mod collect;
@@ -14,10 +15,12 @@ mod converted;
 mod create;
 mod leftovers;
 mod listing;
+mod own_packs;
 mod prune;
 mod restore;
 mod scratch;
 mod stream;
+mod submodule_snapshot;
 
 use std::io;
 use std::path::PathBuf;
@@ -33,8 +36,12 @@ pub use create::{LeftOut, NewSnapshot};
 pub use listing::WhichWorktrees;
 pub use prune::{PrunableReasons, Retention};
 pub use restore::{RestoreCaller, RestoreReport, Skipped};
+pub use submodule_snapshot::SubmoduleSnapshot;
 
 const REFS: &str = "refs/checkstone/snapshots";
+
+/// A file of more bytes is left out unless the user says otherwise.
+pub const LARGEST_FILE: u64 = 50_000_000;
 
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
@@ -58,6 +65,10 @@ pub enum SnapshotError {
     Outside { path: BytePath },
     #[error("cannot forget the snapshot `{id}`: {source}")]
     Forget { id: String, source: io::Error },
+    #[error("there is no submodule at `{path}`, or its git folder lies elsewhere")]
+    NoSubmodule { path: BytePath },
+    #[error("its git folder lies outside of this repository")]
+    SubmoduleElsewhere { path: BytePath },
     #[error("neither the snapshot nor the working tree has `{path}`")]
     NoSuchPath { path: BytePath },
 }
@@ -123,10 +134,13 @@ pub struct SnapshotFacts {
     /// What could not be saved. A restore leaves it alone.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
-    /// Of a snapshot at the start of a turn: what had already been written after the turn began, and is in the
-    /// snapshot as it was then.
+    /// Of a snapshot that is taken beside the agent: what had already been written after the turn began, or after the
+    /// stop, and is in the snapshot as it was then.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub late: Vec<BytePath>,
+    /// Submodules that had changes of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub submodules: Vec<SubmoduleSnapshot>,
 }
 
 /// The snapshots of one working tree.
@@ -134,12 +148,19 @@ pub struct SnapshotFacts {
 pub struct Snapshots {
     repository: Repository,
     git: Git,
+    program: GitProgram,
+    largest_file: u64,
 }
 
 impl Snapshots {
     pub fn of(repository: Repository, program: &GitProgram) -> Result<Self, SnapshotError> {
         let git = Git::of(&repository, program)?;
-        Ok(Self { repository, git })
+        Ok(Self { repository, git, program: program.clone(), largest_file: LARGEST_FILE })
+    }
+
+    /// Files of more bytes are left out.
+    pub fn with_largest_file(self, largest_file: u64) -> Self {
+        Self { largest_file, ..self }
     }
 
     /// `main`, or the name that git gave the linked worktree.

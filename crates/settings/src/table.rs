@@ -64,6 +64,8 @@ pub enum Shape {
     Texts,
     TextsOf(Vec<&'static str>),
     TextOrTexts,
+    /// One of these words, true or false, or a table of patterns, each with one of the words.
+    WordByPattern(Vec<&'static str>),
     Table(TableReference),
     /// `[[key]]`, each whole in itself.
     Tables(TableReference),

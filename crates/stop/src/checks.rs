@@ -1,12 +1,13 @@
 //! Runs the policy's own checks at the stop: off unless the user trusted the file that names them. Each in a process
-//! group of its own, with a time limit; of its output only the end is kept.
+//! group of its own, which ends with it, and with a time limit; of its output only the end is kept.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
-use files::{BoundedChild, Bounds, Leftovers};
+use files::{BoundedChild, Bounds};
 use gate::policy::{Check, Policy, Trust};
 use gate::{Changes, CheckOutcome, CheckResult};
 
@@ -16,6 +17,14 @@ use crate::trust;
 /// Of a check's output so much is shown.
 const OUTPUT: u64 = 800;
 
+/// What became of the checks for what changed.
+#[derive(Debug, Default)]
+pub(crate) struct RanChecks {
+    pub(crate) results: Vec<CheckResult>,
+    /// How many the repository's file asks for in vain: it is not trusted.
+    pub(crate) ignored: usize,
+}
+
 /// Runs the checks for what changed: all of the policy's where the repository's file is trusted, else those of the
 /// user's own configuration.
 pub(crate) fn run_allowed(
@@ -24,20 +33,35 @@ pub(crate) fn run_allowed(
     trust: impl FnOnce() -> journal::Trust,
     changes: &Changes,
     root: &Path,
-) -> Vec<CheckResult> {
-    let (Changes::Known(set), true) = (changes, policy.checks.count() > 0) else { return Vec::new() };
-    let changed: Vec<String> = set.files.iter().map(|file| file.path.to_string()).collect();
-    let run_all = |policy: &Policy| {
-        policy.checks_for(Trust::Given, &changed).into_iter().map(|check| run(check, root)).collect()
+) -> RanChecks {
+    let (Changes::Known(set), true) = (changes, policy.checks.count() > 0) else {
+        return RanChecks::default();
     };
-    match trust() {
-        journal::Trust::Trusted => run_all(policy),
-        _ => trust::policy_of_user(texts).as_ref().map(run_all).unwrap_or_default(),
+    let changed: Vec<String> = set.files.iter().map(|file| file.path.to_string()).collect();
+    let wanted = policy.checks_for(Trust::Given, &changed);
+    if wanted.is_empty() {
+        return RanChecks::default();
     }
+    let users = match trust() {
+        journal::Trust::Trusted => None,
+        _ => Some(trust::policy_of_user(texts)),
+    };
+    let allowed = match &users {
+        None => wanted.clone(),
+        Some(users) => {
+            users.as_ref().map(|users| users.checks_for(Trust::Given, &changed)).unwrap_or_default()
+        }
+    };
+    let ignored = wanted.iter().filter(|check| !allowed.contains(check)).count();
+    RanChecks { results: allowed.into_iter().map(|check| run(check, root)).collect(), ignored }
 }
 
 fn run(check: &Check, root: &Path) -> CheckResult {
-    let result = |outcome, output| CheckResult { run: check.run.clone(), outcome, output };
+    let began = Instant::now();
+    let result = |outcome, output| {
+        let milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        CheckResult { run: check.run.clone(), outcome, output, milliseconds }
+    };
     let Ok(mut output) = tempfile::tempfile() else { return result(CheckOutcome::NotStarted, String::new()) };
     let Some(child) = start(check, root, &output) else {
         return result(CheckOutcome::NotStarted, String::new());
@@ -54,8 +78,7 @@ fn start(check: &Check, root: &Path, output: &File) -> Option<BoundedChild> {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", &check.run]).current_dir(root).stdin(Stdio::null());
     command.stdout(output.try_clone().ok()?).stderr(output.try_clone().ok()?);
-    let bounds = Bounds { leftovers: Leftovers::Leave, ..Bounds::within(check.timeout) };
-    BoundedChild::start(&mut command, bounds).ok()
+    BoundedChild::start(&mut command, Bounds::within(check.timeout)).ok()
 }
 
 fn end_of(output: &mut File) -> String {

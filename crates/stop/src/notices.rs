@@ -7,6 +7,7 @@ use journal::{Author, Journal, NewNotice};
 use transcript::OWN_PREFIX;
 
 use crate::client_event::ClientEvent;
+use crate::policy_files::{FILE_NAME, PolicyTexts};
 use crate::trust;
 
 /// Something that the person should know, seen at an event.
@@ -67,6 +68,28 @@ pub(crate) fn note_broken(
         text: &format!("The policy{place} is broken, so nothing is checked there:\n{problems}"),
     }
     .note(journal, event);
+}
+
+/// Notes that checks of a repository's file did not run because the file, as it is now, is not trusted.
+pub(crate) fn note_untrusted_checks(
+    journal: &mut Journal,
+    event: &ClientEvent,
+    texts: &PolicyTexts,
+    count: usize,
+) {
+    let (Some(path), Some(own)) = (&texts.own_file, trust::own_text(texts)) else { return };
+    let (those, are) = if count == 1 { ("a check", "was") } else { ("checks", "were") };
+    Reduction {
+        author: Author::Unknown,
+        repository: path.parent(),
+        key: &format!("untrusted-checks:{}:{}", path.display(), trust::hash(&own.text)),
+        is_told: false,
+        text: &format!(
+            "`{FILE_NAME}` asks for {those} at the stop that {are} not run, because you have not trusted the file as it is \
+             now: `checkstone trust` shows what it would run."
+        ),
+    }
+    .note_as("checks", journal, event);
 }
 
 /// What the person of this session has not heard of yet. Where the journal cannot be used, the log has it.

@@ -18,6 +18,7 @@ use crate::checks;
 use crate::client_event::ClientEvent;
 use crate::known_turn::{KnownTurn, SessionPart};
 use crate::last_words;
+use crate::notices;
 use crate::other_repositories::{OtherRepository, RunTime};
 use crate::plan_file;
 use crate::policy_files::PolicyTexts;
@@ -247,10 +248,15 @@ impl StopCase {
         let elapsed = self.elapsed(&known, event);
         let shortest = policy.gate.min_turn.as_millis();
         let is_long = shortest == 0 || elapsed.is_some_and(|elapsed| u128::from(elapsed) >= shortest);
-        // An agent that waits, was quick or was held passes whatever they say, and would have to wait for them too.
-        if self.is_gated && waiting.is_none() && is_long && holds < self.most_holds() {
+        // An agent that waits or was quick passes whatever they say, and would have to wait for them too. After a hold they
+        // show what became of it.
+        if self.is_gated && waiting.is_none() && is_long && holds <= self.most_holds() {
             let trust = || trust::of_file_or_unknown(journal.as_deref_mut(), &self.texts);
-            inputs.checks = checks::run_allowed(&self.texts, policy, trust, &inputs.changes, &self.root);
+            let ran = checks::run_allowed(&self.texts, policy, trust, &inputs.changes, &self.root);
+            inputs.checks = ran.results;
+            if let (Some(journal), true) = (journal.as_deref_mut(), ran.ignored > 0) {
+                notices::note_untrusted_checks(journal, event, &self.texts, ran.ignored);
+            }
         }
         if let Changes::Known(set) = &inputs.changes {
             let paths: Vec<String> = set.files.iter().map(|file| file.path.to_string()).collect();

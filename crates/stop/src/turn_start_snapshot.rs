@@ -19,6 +19,7 @@ use keeping::snapshot::{
 use serde::{Deserialize, Serialize};
 
 use crate::client_event::{ClientEvent, append_to_log};
+use crate::configured_snapshots::configured_snapshots;
 use crate::lock_file::lock_file;
 use crate::policy_files::PolicyTexts;
 use crate::settings::StopSettings;
@@ -45,8 +46,7 @@ pub struct SnapshotOrder {
     /// HEAD, and the size of its log, when the turn began.
     head: Option<String>,
     reflog_size: Option<u64>,
-    keep: usize,
-    keep_for: Duration,
+    settings: SnapshotSettings,
 }
 
 /// Which snapshot was taken at the start of which turn.
@@ -104,8 +104,7 @@ impl SnapshotOrder {
             began_ns: nanoseconds_of(event.now),
             head: repository.head(&event.settings.git)?,
             reflog_size: repository.reflog_size(),
-            keep: settings.keep,
-            keep_for: settings.keep_for,
+            settings,
         })
     }
 
@@ -131,7 +130,7 @@ impl SnapshotOrder {
         let lock = lock_file(&settings.state, "snapshot", &repository);
         let _lock = Lock::acquire(&lock, Duration::ZERO).map_err(|_| SnapshotProblem::Locked)?;
         let git = settings.git.within(TIME_LIMIT);
-        let snapshots = Snapshots::of(repository, &git)?;
+        let snapshots = configured_snapshots(repository, &git, &self.settings)?;
         let now = Timestamp::now();
         let new = NewSnapshot {
             reason: SnapshotReason::TurnStart { began_ns: self.began_ns },
@@ -146,8 +145,8 @@ impl SnapshotOrder {
             self.record(&snapshot, &settings.state)?;
         }
         let retention = Retention {
-            keep: Some(self.keep),
-            max_age: Some(self.keep_for),
+            keep: Some(self.settings.keep),
+            max_age: Some(self.settings.keep_for),
             reasons: PrunableReasons::Automatic,
         };
         let forgotten = snapshots.prune(WhichWorktrees::ThisWorktree, retention, now);

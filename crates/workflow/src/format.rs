@@ -6,6 +6,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::issue_record::OwnRecord;
+use crate::json_text::readable;
+
 /// The state of a workflow, `{command}-checkpoint.json` or `{command}-{feature}.json` in `.claude/state`
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -36,6 +39,9 @@ pub struct WorkflowFile {
     /// What the ship gate said last.
     #[cfg_attr(feature = "schema", schemars(default))]
     pub gate: Option<Gate>,
+    /// What only checkstone keeps here.
+    #[cfg_attr(feature = "schema", schemars(default, with = "Option<OwnRecord>"))]
+    pub checkstone: OwnRecord,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,7 +63,12 @@ pub struct State {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Phase {
+    /// `pending`, `in_progress`, `complete`, `failed` or `skipped`; another word is kept.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub status: Status,
+    /// The word of a status that is unknown.
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub other_status: Option<String>,
     /// ISO 8601; when it was first in progress.
     #[cfg_attr(feature = "schema", schemars(default))]
     pub started_at: Option<String>,
@@ -86,6 +97,8 @@ pub enum Status {
     Complete,
     Failed,
     Skipped,
+    // Another tool's word, which stays in the file.
+    Unknown,
 }
 
 impl Status {
@@ -98,13 +111,17 @@ impl Status {
             Self::Complete => "complete",
             Self::Failed => "failed",
             Self::Skipped => "skipped",
+            Self::Unknown => "unknown",
         }
     }
 }
 
 impl fmt::Display for Status {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.as_str().replace('_', " "))
+        match self {
+            Self::Unknown => formatter.write_str("at an unknown status"),
+            known => formatter.write_str(&known.as_str().replace('_', " ")),
+        }
     }
 }
 
@@ -127,7 +144,8 @@ pub(crate) enum Wrong {
 }
 
 impl WorkflowFile {
-    /// Unknown keys are nobody's business here; what is missing is empty; what has another type is refused.
+    /// Unknown keys are nobody's business here; what is missing is empty. Other tools load any value, so a field of
+    /// another type is taken by its text; only the objects that everything is in have to be objects.
     pub(crate) fn read(document: &Map<String, Value>) -> Result<Self, Wrong> {
         let version = match document.get("version") {
             Some(version) if version.as_f64() == Some(1.0) => 1,
@@ -142,23 +160,21 @@ impl WorkflowFile {
             Some(phases) => phases
                 .object
                 .iter()
-                .map(|(name, _)| match phases.object(name)? {
-                    Some(phase) => Ok((name.clone(), Phase::read(&phase)?)),
-                    None => Err(phases.wrong(name, "an object")),
-                })
-                .collect::<Result<_, Wrong>>()?,
+                .map(|(name, value)| (readable(name).into_owned(), Phase::of(value)))
+                .collect(),
         };
         Ok(Self {
-            command: top.text("command")?.unwrap_or_default(),
-            feature: top.text("feature")?,
+            command: top.word("command").unwrap_or_default(),
+            feature: top.word("feature"),
             version,
-            head_commit: top.text("head_commit")?,
-            started_at: top.text("started_at")?,
-            updated_at: top.text("updated_at")?,
-            completed_at: top.text("completed_at")?,
-            state: top.object("state")?.map(|state| State::read(&state)).transpose()?.unwrap_or_default(),
+            head_commit: top.word("head_commit"),
+            started_at: top.text("started_at"),
+            updated_at: top.text("updated_at"),
+            completed_at: top.text("completed_at"),
+            state: top.object("state")?.map(|state| State::read(&state)).unwrap_or_default(),
             phases,
-            gate: top.object("gate")?.map(|gate| Gate::read(&gate)).transpose()?,
+            gate: top.object("gate").ok().flatten().map(|gate| Gate::read(&gate)),
+            checkstone: OwnRecord::read(document),
         })
     }
 
@@ -168,42 +184,54 @@ impl WorkflowFile {
 }
 
 impl State {
-    fn read(place: &LocatedObject<'_>) -> Result<Self, Wrong> {
-        Ok(Self {
-            current_phase: place.text("current_phase")?,
-            completed_phases: place.texts("completed_phases")?,
-            pending_phases: place.texts("pending_phases")?,
-            current_task: place.text("current_task")?,
-            context_summary: place.summary("context_summary"),
-        })
+    fn read(place: &LocatedObject<'_>) -> Self {
+        Self {
+            current_phase: place.word("current_phase"),
+            completed_phases: place.texts("completed_phases"),
+            pending_phases: place.texts("pending_phases"),
+            current_task: place.word("current_task"),
+            context_summary: place.text("context_summary"),
+        }
     }
 }
 
 impl Phase {
-    fn read(place: &LocatedObject<'_>) -> Result<Self, Wrong> {
-        let status = place.text("status")?.unwrap_or_else(|| Status::Pending.as_str().to_owned());
-        let status = Status::ALL.into_iter().find(|known| known.as_str() == status);
-        let expected = "pending, in_progress, complete, failed or skipped";
-        Ok(Self {
-            status: status.ok_or_else(|| place.wrong("status", expected))?,
-            started_at: place.text("started_at")?,
-            updated_at: place.text("updated_at")?,
-            context_summary: place.summary("context_summary"),
-            files_created: place.texts("files_created")?,
-            files_modified: place.texts("files_modified")?,
-            error: place.text("error")?,
-        })
+    /// A text alone is a status.
+    fn of(value: &Value) -> Self {
+        match value {
+            Value::Object(object) => Self::read(&LocatedObject { path: String::new(), object }),
+            other => Self::read(&LocatedObject { path: String::new(), object: &with_status(other) }),
+        }
+    }
+
+    fn read(place: &LocatedObject<'_>) -> Self {
+        let word = place.text("status").unwrap_or_else(|| Status::Pending.as_str().to_owned());
+        let status = Status::ALL.into_iter().find(|known| known.as_str() == word);
+        Self {
+            status: status.unwrap_or(Status::Unknown),
+            other_status: status.is_none().then_some(word),
+            started_at: place.text("started_at"),
+            updated_at: place.text("updated_at"),
+            context_summary: place.text("context_summary"),
+            files_created: place.texts("files_created"),
+            files_modified: place.texts("files_modified"),
+            error: place.text("error"),
+        }
+    }
+
+    /// How it stands, in the file's own word if the format has no such status.
+    pub fn status_in_words(&self) -> String {
+        self.other_status.clone().unwrap_or_else(|| self.status.to_string())
     }
 }
 
 impl Gate {
-    fn read(place: &LocatedObject<'_>) -> Result<Self, Wrong> {
-        let allowed = place.object.get("ship_allowed").and_then(Value::as_bool);
-        Ok(Self {
-            ship_allowed: allowed.ok_or_else(|| place.wrong("ship_allowed", "true or false"))?,
-            blockers: place.texts("blockers")?,
-            head_commit: place.text("head_commit")?,
-        })
+    fn read(place: &LocatedObject<'_>) -> Self {
+        Self {
+            ship_allowed: place.get("ship_allowed") == Some(&Value::Bool(true)),
+            blockers: place.texts("blockers"),
+            head_commit: place.word("head_commit"),
+        }
     }
 }
 
@@ -213,38 +241,32 @@ struct LocatedObject<'a> {
 }
 
 impl<'a> LocatedObject<'a> {
-    /// Present and not null.
+    /// Present, and neither null nor false.
     fn get(&self, key: &str) -> Option<&'a Value> {
-        self.object.get(key).filter(|value| !value.is_null())
+        self.object.get(key).filter(|value| !matches!(value, Value::Null | Value::Bool(false)))
     }
 
-    fn text(&self, key: &str) -> Result<Option<String>, Wrong> {
+    /// A name or an id; nothing else can be one.
+    fn word(&self, key: &str) -> Option<String> {
+        self.get(key).filter(|value| value.is_string() || value.is_number()).map(text_of)
+    }
+
+    fn text(&self, key: &str) -> Option<String> {
+        self.get(key).map(text_of)
+    }
+
+    /// One that stands alone is a list of one.
+    fn texts(&self, key: &str) -> Vec<String> {
         match self.get(key) {
-            None => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(_) => Err(self.wrong(key, "a string")),
+            None => Vec::new(),
+            Some(Value::Array(items)) => items.iter().map(text_of).collect(),
+            Some(one) => vec![text_of(one)],
         }
-    }
-
-    fn texts(&self, key: &str) -> Result<Vec<String>, Wrong> {
-        let wrong = || self.wrong(key, "a list of strings");
-        match self.get(key) {
-            None => Ok(Vec::new()),
-            Some(Value::Array(items)) => {
-                items.iter().map(|item| item.as_str().map(ToOwned::to_owned).ok_or_else(wrong)).collect()
-            }
-            Some(_) => Err(wrong()),
-        }
-    }
-
-    /// Anything can be a summary: what is not a string counts by its text.
-    fn summary(&self, key: &str) -> Option<String> {
-        self.get(key).map(|value| value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned))
     }
 
     fn object(&self, key: &str) -> Result<Option<Self>, Wrong> {
-        match self.get(key) {
-            None => Ok(None),
+        match self.object.get(key) {
+            None | Some(Value::Null) => Ok(None),
             Some(Value::Object(object)) => Ok(Some(Self { path: self.path_of(key), object })),
             Some(_) => Err(self.wrong(key, "an object")),
         }
@@ -256,5 +278,18 @@ impl<'a> LocatedObject<'a> {
 
     fn wrong(&self, key: &str, expected: &str) -> Wrong {
         Wrong::Shape(format!("`{}` must be {expected}", self.path_of(key)))
+    }
+}
+
+/// The phase that another tool wrote as its status alone.
+pub(crate) fn with_status(status: &Value) -> Map<String, Value> {
+    Map::from_iter([("status".to_owned(), status.clone())])
+}
+
+/// What is not a string counts by its JSON.
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => readable(text).into_owned(),
+        other => readable(&other.to_string()).into_owned(),
     }
 }

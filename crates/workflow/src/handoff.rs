@@ -3,6 +3,7 @@
 
 mod check;
 mod facts;
+mod find;
 mod request;
 mod response;
 mod truncate;
@@ -10,6 +11,7 @@ mod word;
 
 pub use check::{CheckedSummary, Document, Kind, Limits, Oversized, Problem, Report, check};
 pub use facts::{ChangedFile, CommandRun, Facts};
+pub use find::{FoundDocument, find};
 pub use request::{Context, Request};
 pub use response::Response;
 pub use truncate::{CUT, truncate};

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use crate::archive::ArchivedWorkflow;
 use crate::diff::Difference;
 use crate::format::Gate;
+use crate::issue_record::IssueRecord;
 use crate::list::Summary;
 use crate::name::Name;
 use crate::resume_point::ResumePoint;
@@ -23,11 +24,31 @@ pub struct WorkflowOutput {
     /// The id of what `start` replaced.
     pub archived: Option<String>,
     pub resume_point: ResumePoint,
+    /// The issue of Linear that it is about, if it is known.
+    pub issue: Option<KnownIssue>,
     /// Sentences for a person; also on stderr.
     pub warnings: Vec<String>,
     /// The whole file.
     #[cfg_attr(feature = "schema", schemars(with = "crate::format::WorkflowFile"))]
     pub workflow: Map<String, Value>,
+}
+
+/// An issue of Linear.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KnownIssue {
+    pub issue: String,
+    pub url: Option<String>,
+    /// The name of the branch for it.
+    pub branch: Option<String>,
+}
+
+impl KnownIssue {
+    /// `None` if it was not created, or nobody knows whether it was.
+    pub fn of(record: IssueRecord) -> Option<Self> {
+        let IssueRecord { issue, url, branch, .. } = record;
+        Some(Self { issue: issue?, url, branch })
+    }
 }
 
 /// `workflow list`

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::error::WorkflowError;
-use crate::format::Status;
+use crate::format::{Status, with_status};
 use crate::workflow::{Workflow, object_at, time};
 
 const LONGEST_PHASE_NAME: usize = 100;
@@ -36,9 +36,15 @@ impl Workflow {
         if name.is_empty() || name.len() > LONGEST_PHASE_NAME || name.chars().any(char::is_control) {
             return Err(WorkflowError::PhaseName { name: text::first_characters(name, 100).to_owned() });
         }
+        check_types(name, &update.other)?;
         self.changed(|document| {
             document.shift_remove("completed_at");
-            update_phase(object_at(object_at(document, "phases"), name), update, now);
+            let phases = object_at(document, "phases");
+            if let Some(status) = phases.get(name).filter(|phase| !phase.is_object() && !phase.is_null()) {
+                let phase = Value::Object(with_status(status));
+                phases.insert(name.to_owned(), phase);
+            }
+            update_phase(object_at(phases, name), update, now);
             let state = object_at(document, "state");
             if let Some(status) = update.status {
                 update_state(state, name, status);
@@ -51,15 +57,34 @@ impl Workflow {
         })
     }
 
-    /// As completed: nothing is under way or to come.
+    /// As completed: nothing is under way or to come. One that is complete already stays as complete as it was.
     pub fn completed(&self, now: Timestamp) -> Result<Self, WorkflowError> {
         self.changed(|document| {
             let state = object_at(document, "state");
             state.insert("current_phase".to_owned(), Value::Null);
             state.insert("pending_phases".to_owned(), Value::Array(Vec::new()));
-            set(document, "completed_at", &time(now));
+            if !self.is_complete() {
+                set(document, "completed_at", &time(now));
+            }
         })
     }
+}
+
+/// What another tool wrote stays, whatever it is; what is written here keeps to the format.
+fn check_types(name: &str, other: &Map<String, Value>) -> Result<(), WorkflowError> {
+    let is_list = |value: &Value| value.as_array().is_some_and(|items| items.iter().all(Value::is_string));
+    for (key, value) in other {
+        let expected = match key.as_str() {
+            "files_created" | "files_modified" if !is_list(value) => "a list of strings",
+            "status" | "started_at" | "updated_at" | "context_summary" | "error" if !value.is_string() => {
+                "a string"
+            }
+            _ => continue,
+        };
+        let problem = format!("this is no workflow: `phases.{name}.{key}` must be {expected}");
+        return Err(WorkflowError::NotAWorkflow { problem });
+    }
+    Ok(())
 }
 
 fn update_phase(phase: &mut Map<String, Value>, update: &PhaseUpdate, now: Timestamp) {
@@ -110,15 +135,18 @@ fn update_state(state: &mut Map<String, Value>, name: &str, status: Status) {
             // The format leaves a phase among those to come until it has ended.
             Status::InProgress => None,
             Status::Complete | Status::Failed | Status::Skipped => Some(false),
+            Status::Unknown => None,
         },
     );
 }
 
-/// Sees to it that the list has the name once, or not at all; `None` leaves it as it is.
+/// Sees to it that the list has the name once, or not at all; `None` leaves it as it is. A text that another tool wrote
+/// in place of a list is its first item.
 fn list(state: &mut Map<String, Value>, key: &str, name: &str, has: Option<bool>) {
     let mut names = match state.get_mut(key).map(Value::take) {
         Some(Value::Array(names)) => names,
-        _ => Vec::new(),
+        None | Some(Value::Null) => Vec::new(),
+        Some(one) => vec![one],
     };
     match has {
         Some(true) if !names.iter().any(|other| other == name) => names.push(Value::from(name)),

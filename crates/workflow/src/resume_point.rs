@@ -1,4 +1,5 @@
-//! Where a workflow goes on: the phase under way, else the one that failed, else the next one (P1).
+//! Where a workflow goes on: the phase under way, else the one that failed, else the next one (P1), else one whose status
+//! nobody here knows.
 
 use serde::Serialize;
 
@@ -78,5 +79,11 @@ fn next(file: &WorkflowFile) -> Option<(&str, Status)> {
     if let Some((name, _)) = failed.max_by_key(|(_, phase): &&(String, Phase)| phase.updated_at.as_deref()) {
         return Some((name, Status::Failed));
     }
-    file.state.pending_phases.first().map(|name| (name.as_str(), Status::Pending))
+    let to_come = file.state.pending_phases.first().map(|name| {
+        // Of two that were under way at once, the first one still is.
+        let under_way = file.phase(name).filter(|phase| phase.status == Status::InProgress);
+        (name.as_str(), under_way.map_or(Status::Pending, |phase| phase.status))
+    });
+    let unknown = || file.phases.iter().find(|(_, phase)| phase.status == Status::Unknown);
+    to_come.or_else(|| unknown().map(|(name, _)| (name.as_str(), Status::Unknown)))
 }

@@ -79,6 +79,7 @@ fn describe(text: &mut String, name: &Name, point: &ResumePoint) {
         }
         (Some(Status::Failed), None) => write!(text, ": phase `{phase}` failed"),
         (Some(Status::Pending), _) => write!(text, ": phase `{phase}` comes next"),
+        (Some(Status::Unknown), _) => write!(text, ": phase `{phase}` has a status of another tool"),
         _ => write!(text, ": phase `{phase}` is in progress"),
     };
     if let Some(task) = &point.task {

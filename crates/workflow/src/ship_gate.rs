@@ -1,7 +1,7 @@
 //! May this be shipped? Every reason against it, in one sentence each. Pure: what git, the journal and the preview
 //! deployment say comes in as facts.
 
-use crate::format::{Gate, Status, WorkflowFile};
+use crate::format::{Gate, Phase, Status, WorkflowFile};
 use crate::integrations::preview::Preview;
 use crate::name::Name;
 use crate::warning::{Warning, short};
@@ -59,34 +59,35 @@ pub fn ship_gate(ship: &WorkflowFile, related: &[(Name, &WorkflowFile)], facts: 
 fn phase_blockers(of: Option<&Name>, file: &WorkflowFile) -> Vec<String> {
     // What a completed workflow left out was left out on purpose; what failed has failed.
     let to_come = file.state.pending_phases.iter().filter(|name| file.phase(name).is_none());
-    let named = file.phases.iter().map(|(name, phase)| (name.as_str(), phase.status, phase.error.as_deref()));
+    let named = file.phases.iter().map(|(name, phase)| (name.as_str(), phase.status, Some(phase)));
     let mut phases: Vec<_> =
         named.chain(to_come.map(|name| (name.as_str(), Status::Pending, None))).collect();
     let last = last_phase(file);
     phases.retain(|(name, status, _)| match status {
         Status::Failed => true,
         Status::Complete | Status::Skipped => false,
-        Status::Pending | Status::InProgress => {
+        Status::Pending | Status::InProgress | Status::Unknown => {
             file.completed_at.is_none() && (of.is_some() || Some(*name) != last)
         }
     });
     let of = of.map(|name| format!(" of `{name}`")).unwrap_or_default();
     phases
         .into_iter()
-        .map(|(name, status, error)| match (status, error) {
-            (Status::Failed, Some(error)) => format!("Phase `{name}`{of} failed: {error}"),
-            _ => format!("Phase `{name}`{of} is {}", said(status)),
+        .map(|(name, status, phase)| {
+            let error = phase.and_then(|phase| phase.error.as_ref());
+            let standing = match (status, error) {
+                (Status::Failed, Some(error)) => format!("failed: {error}"),
+                (Status::Failed, None) => "is failed".to_owned(),
+                (Status::Pending, _) => "is missing: it has not been started".to_owned(),
+                (Status::InProgress, _) => "is not finished".to_owned(),
+                _ => {
+                    let word = phase.map(Phase::status_in_words).unwrap_or_default();
+                    format!("is `{word}`: say `complete` or `skipped` if it is over")
+                }
+            };
+            format!("Phase `{name}`{of} {standing}")
         })
         .collect()
-}
-
-fn said(status: Status) -> &'static str {
-    match status {
-        Status::Failed => "failed",
-        Status::Pending => "missing: it has not been started",
-        Status::InProgress => "not finished",
-        Status::Complete | Status::Skipped => "done",
-    }
 }
 
 /// The one that ships.

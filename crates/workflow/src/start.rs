@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use crate::archive::ArchivedWorkflow;
 use crate::error::WorkflowError;
+use crate::issue_record::IssueRecord;
 use crate::name::Name;
 use crate::state_directory::{Commit, Loaded, Saved, StateDirectory, phases_of, set_aside};
 use crate::warning::Warning;
@@ -43,6 +44,11 @@ impl StateDirectory {
         let _lock = self.lock()?;
         let stem = self.find(name)?.stem;
         let Loaded { workflow, path, warnings } = self.load(name)?;
+        // Work that starts over is about the issue that it was about. One that Linear never confirmed may exist.
+        let issue = workflow.as_ref().and_then(|workflow| {
+            let record = workflow.file().checkstone.issue.clone();
+            record.filter(|record| !workflow.is_complete() || record.issue.is_none())
+        });
         let archived = match workflow {
             Some(workflow) if begin == Begin::Resume && !workflow.is_complete() => {
                 return Ok(Started { workflow, path, warnings, resumed: true, archived: None });
@@ -55,7 +61,10 @@ impl StateDirectory {
             }
             None => None,
         };
-        let new = Workflow::new(name, &phases, now);
+        let mut new = Workflow::new(name, &phases, now);
+        if let Some(issue) = issue {
+            new = new.with_issue_record(&IssueRecord { unsent: Vec::new(), ..issue })?;
+        }
         let Saved { workflow, path, warnings, .. } =
             self.write(name, now, Commit::Current, |_, _| Ok(new))?;
         Ok(Started { workflow, path, warnings, resumed: false, archived })

@@ -18,6 +18,7 @@ use serde_json::{Map, Value};
 use crate::error::WorkflowError;
 use crate::format::{Gate, Wrong};
 use crate::history::{History, Save};
+use crate::json_text;
 use crate::name::Name;
 use crate::phase_update::PhaseUpdate;
 use crate::resume_point::ResumePoint;
@@ -392,7 +393,7 @@ fn read(path: &Path) -> Result<Content, WorkflowError> {
     };
     // Some editors begin a file with a byte order mark.
     let json = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    let Ok(document) = serde_json::from_slice::<Map<String, Value>>(json) else {
+    let Ok(document) = json_text::parse::<Map<String, Value>>(json) else {
         return Ok(Content::Corrupt);
     };
     Ok(match Workflow::from_document(document.clone()) {

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::WorkflowError;
 use crate::format::{WorkflowFile, Wrong};
+use crate::json_text;
 use crate::name::Name;
 use crate::tokens::{self, MAX_SUMMARY_TOKENS};
 
@@ -73,6 +74,11 @@ impl Workflow {
         &self.document
     }
 
+    /// The same for other programs, which may not take half a character.
+    pub fn readable_document(&self) -> Map<String, Value> {
+        json_text::readable_object(&self.document)
+    }
+
     pub fn is_complete(&self) -> bool {
         self.file.completed_at.is_some()
     }
@@ -94,7 +100,7 @@ impl Workflow {
 
     /// Two-space JSON, as all tools of this format write it.
     pub(crate) fn text(&self) -> String {
-        let mut text = serde_json::to_string_pretty(&self.document).unwrap_or_default();
+        let mut text = json_text::pretty(&self.document);
         text.push('\n');
         text
     }

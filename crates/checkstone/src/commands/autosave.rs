@@ -3,13 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use autosave::{Occasion, Push, Reason, Save, SaveOutcome, SaveReport, save_run};
+use autosave::{Occasion, PlannedPush, Push, Reason, Save, SaveOutcome, SaveReport, save_run};
 use changes::{Baseline, Request};
-use gate::policy::Autosave;
+use gate::policy::{Autosave, PushRules, PushWhen};
 use gate::{Changes, Inputs};
 use jiff::Timestamp;
 use journal::{Journal, PushState, Session, Turn};
-use keeping::push::PushReadiness;
 use serde::Serialize;
 use stop::SESSIONS_LOOKED_AT;
 use text::counted;
@@ -74,7 +73,9 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
     if !arguments.json {
         warn_of_kinds(&settings, printer);
     }
-    settings.push &= !arguments.no_push;
+    if arguments.no_push {
+        settings.push = Some(PushRules::all(PushWhen::Never));
+    }
     let session = session(&mut journal, &repository.root)?;
     let agent = agent(arguments, session.as_ref(), &repository.root);
     let (save, turn) = prepare(&folder, repository, settings, agent, session.as_ref(), &mut journal, state)?;
@@ -240,21 +241,9 @@ fn refusal(save: &Save, git: &changes::GitProgram) -> Option<String> {
 
 /// Where it would be pushed to.
 fn destination(save: &Save, git: &changes::GitProgram) -> String {
-    if !save.settings.push {
-        return "none, it is switched off".to_owned();
-    }
-    match keeping::push::plan(&save.repository, git) {
-        Ok(PushReadiness::Ready(plan)) => {
-            let branch = plan.destination.strip_prefix("refs/heads/").unwrap_or(&plan.destination);
-            let along = match plan.commits.len() {
-                0 => String::new(),
-                number => format!(", with {} that `origin` does not have yet", counted(number, "commit")),
-            };
-            format!("to `{branch}` of `origin`{along}")
-        }
-        Ok(PushReadiness::NoRemote) => "none, there is no remote `origin`".to_owned(),
-        Ok(PushReadiness::NoBranch | PushReadiness::NoCommit) => "none, HEAD is on no branch".to_owned(),
-        Err(error) => format!("none, {error}"),
+    match PlannedPush::of(&save.repository, git, &save.settings, None) {
+        Ok(push) => format!("to `{}` of `{}`{}", push.branch, push.remote, push.consequences()),
+        Err(why) => format!("none, {why}"),
     }
 }
 
@@ -344,7 +333,7 @@ fn text(report: &SaveReport, pushed: Option<&Result<String, CommandError>>) -> S
         (Some(Err(error)), _) => (DOUBTFUL, '!', "not pushed", error.message()),
         (None, Push::NotStarted(why)) => (DOUBTFUL, '!', "not pushed", why.as_str()),
         (None, Push::None(Some(why))) => (FAINT, '·', "not pushed", why.as_str()),
-        (None, Push::None(None) | Push::Started) => return text,
+        (None, Push::None(None) | Push::Started(_)) => return text,
     };
     text.push_str(&format!("{style}{mark}{style:#} {word}: {}\n", visible(detail)));
     text

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use agents::{Event, Payload};
-use autosave::{Look, SavingSettings, save_run};
+use autosave::{Look, PlannedPush, SavingSettings, save_run};
 use changes::Repository;
 use jiff::Timestamp;
 use journal::{Autosave, AutosaveId, PushState};
@@ -126,7 +126,7 @@ fn push(id: AutosaveId) -> Result<(), CommandError> {
     Ok(())
 }
 
-const NO_REMOTE: &str = "there is no remote `origin`";
+const NO_REMOTE: &str = "there is no remote to push to";
 
 /// How a push ended, in a sentence, and how long it took.
 pub(crate) struct EndedPush {
@@ -158,7 +158,8 @@ fn push_commit(
     let git = &saving.git;
     let commit = autosave.commit.as_deref().ok_or_else(|| CommandError::not_found("there is no commit"))?;
     let repository = Repository::discover(&autosave.repository)?;
-    let mut plan = match keeping::push::plan(&repository, git)? {
+    // What the user has committed since is theirs to push.
+    let plan = match keeping::push::plan(&repository, git, Some(commit))? {
         PushReadiness::Ready(plan) => plan,
         PushReadiness::NoRemote => return Err(CommandError::not_found(NO_REMOTE)),
         PushReadiness::NoBranch | PushReadiness::NoCommit => {
@@ -169,13 +170,13 @@ fn push_commit(
         let branch = transcript::visible(&plan.branch);
         return Err(CommandError::refused(format!("the branch is `{branch}` now")));
     }
-    // What the user has committed since is theirs to push.
-    commit.clone_into(&mut plan.id);
     let unseen = look_through(&plan, &saving.look(settings))?;
     let ssh = environment::read(environment::SSH_COMMAND).and_then(|value| value.into_string().ok());
     let limits =
         PushLimits { total: TOTAL, attempt: ATTEMPT, pauses: &PAUSES, ours, ssh_command: ssh.as_deref() };
-    sentence(&plan.push(&limits)).map(|pushed| format!("{pushed}{unseen}"))
+    let planned = PlannedPush::new(&plan);
+    let pushed = sentence(&plan.push(&limits), &planned.remote)?;
+    Ok(format!("{pushed}{}{unseen}", planned.consequences()))
 }
 
 /// Earlier commits that were never pushed go along, so they are looked through too, with their messages.
@@ -199,13 +200,13 @@ fn look_through(plan: &PushPlan, look: &Look) -> Result<String, CommandError> {
     })
 }
 
-fn sentence(outcome: &PushOutcome) -> Result<String, CommandError> {
+fn sentence(outcome: &PushOutcome, remote: &str) -> Result<String, CommandError> {
     Err(match outcome {
         PushOutcome::Pushed { id, branch, rebased_from } => {
             return Ok(match rebased_from {
-                None => format!("`origin` has {} on `{branch}`", save_run::short(id)),
+                None => format!("`{remote}` has {} on `{branch}`", save_run::short(id)),
                 Some(_) => format!(
-                    "`origin` has it as {} on `{branch}`, on top of what others pushed; `git pull --rebase` brings both \
+                    "`{remote}` has it as {} on `{branch}`, on top of what others pushed; `git pull --rebase` brings both \
                  together",
                     save_run::short(id)
                 ),

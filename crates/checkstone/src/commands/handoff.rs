@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use text::wrap;
 use transcript::visible;
 use workflow::handoff::{
-    Context, Decision, ExpectedOutput, Facts, Kind, Limits, Mode, Oversized, Phase, Report, Request,
-    Response, Status, check,
+    Context, Decision, ExpectedOutput, Facts, FoundDocument, Kind, Limits, Mode, Oversized, Phase, Problem,
+    Report, Request, Response, Status, check, find,
 };
 use workflow::tokens;
 
@@ -128,7 +128,7 @@ struct NewArguments {
 
 #[derive(Debug, clap::Args)]
 struct HandoffCheckArguments {
-    /// The document; `-` reads stdin
+    /// The document, alone, in a code fence or with prose around it; `-` reads stdin
     file: PathBuf,
     /// What it has to be; told by its fields where it is not given
     #[arg(long, value_parser = word::<Kind>(["request", "response"]))]
@@ -332,8 +332,12 @@ impl OneInput {
 }
 
 fn check_document(arguments: &HandoffCheckArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
-    let document = read_document(&arguments.file)?;
-    let report = check(document, arguments.kind, &arguments.limit.limits(), arguments.oversized);
+    let found = read_document(&arguments.file)?;
+    let mut report = check(found.document, arguments.kind, &arguments.limit.limits(), arguments.oversized);
+    if found.surrounded {
+        let message = "there is other text around the JSON: only the JSON counts".to_owned();
+        report.warnings.insert(0, Problem { field: String::new(), message });
+    }
     match (arguments.oversized, &report.document) {
         (Oversized::Truncate, Some(document)) if !arguments.json => {
             for warning in &report.warnings {
@@ -346,7 +350,7 @@ fn check_document(arguments: &HandoffCheckArguments, printer: &Printer) -> Resul
     Ok(if report.accepted { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-fn read_document(file: &Path) -> Result<Value, CommandError> {
+fn read_document(file: &Path) -> Result<FoundDocument, CommandError> {
     let (bytes, name) = if file == Path::new("-") {
         (read_all(std::io::stdin().lock(), "stdin")?, "stdin".to_owned())
     } else {
@@ -359,8 +363,7 @@ fn read_document(file: &Path) -> Result<Value, CommandError> {
         let file = fs_err::File::open(file)?;
         (read_all(file, &name)?, name)
     };
-    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
-    serde_json::from_slice(bytes).map_err(|error| {
+    find(&bytes).map_err(|error| {
         CommandError::usage(format!("{name} is not JSON: {error}"))
             .hint("a hand-off is one JSON object; `checkstone handoff new` builds one")
     })

@@ -9,12 +9,14 @@ use std::time::Duration;
 use change_set::BytePath;
 use changes::Repository;
 use jiff::Timestamp;
+use journal::Journal;
 use keeping::Difference;
 use keeping::snapshot::{
     LeftOut, NewSnapshot, PrunableReasons, RestoreCaller, RestoreReport, Retention, SessionName, Side,
-    Skipped, Snapshot, SnapshotError, SnapshotReason, Snapshots, WhichWorktrees,
+    Skipped, Snapshot, SnapshotError, SnapshotReason, Snapshots, SubmoduleSnapshot, WhichWorktrees,
 };
 use serde::Serialize;
+use stop::{configured_snapshots, trust};
 use text::{Cell, Column, Table, counted};
 use transcript::visible;
 
@@ -25,15 +27,17 @@ use crate::error::{CommandError, ErrorKind, Warning};
 use crate::journal_access;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::{RepositoryArgument, find};
+use crate::repository_policy;
 
 /// A tree with gigabytes of new files takes its time.
 const TIME_LIMIT: Duration = Duration::from_secs(15 * 60);
 
 /// Keep the whole working tree, and bring it back
 ///
-/// A snapshot holds every file as it lies on disk: committed, changed, staged or untracked; ignored files are left out.
-/// It lies in the repository, under refs of its own, which an ordinary push does not take along. Your index, stash,
-/// branches and files stay as they are.
+/// A snapshot holds every file as it lies on disk: committed, changed, staged or untracked, in submodules too. Ignored
+/// files are left out, and so are files over 50 MB (`largest_file_mb` in `[snapshot]`), which are named. It lies in the
+/// repository, under refs of its own, which an ordinary push does not take along. Your index, stash, branches and files
+/// stay as they are.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone snapshot create --message 'before the big change'
@@ -68,7 +72,7 @@ enum SnapshotCommand {
     ///
     /// Shows what it will do and asks; where nobody can be asked, it needs `--yes`. It takes a snapshot first, so that
     /// `--undo` brings back what was there. Files that no snapshot has, ignored ones for example, are neither removed
-    /// nor overwritten. The index, HEAD and submodules stay as they are.
+    /// nor overwritten. The index and HEAD stay as they are, in submodules too.
     ///
     /// Exit code: 0 done, 1 you said no or something was left alone, 2 and above nothing was done.
     #[command(after_help = "Examples:
@@ -195,7 +199,11 @@ fn create(arguments: &CreateArguments, printer: &Printer) -> Result<ExitCode, Co
     let snapshot = place.snapshots.create(&new)?;
     printer.answer(arguments.json, &SnapshotOutput::of(&snapshot), || {
         let (id, files, size) = (&snapshot.id, files(&snapshot), text::size_in_words(snapshot.facts.bytes));
-        format!("{GOOD}✓{GOOD:#} snapshot {STRONG}{id}{STRONG:#}: {files} not as in HEAD, {size}\n")
+        let inside = match snapshot.facts.submodules.len() {
+            0 => String::new(),
+            count => format!(", and the changes in {}", counted(count, "submodule")),
+        };
+        format!("{GOOD}✓{GOOD:#} snapshot {STRONG}{id}{STRONG:#}: {files} not as in HEAD, {size}{inside}\n")
     })?;
     warn(&snapshot.facts.left_out, printer);
     Ok(ExitCode::from(u8::from(!snapshot.facts.left_out.is_empty())))
@@ -308,7 +316,10 @@ impl SnapshotPlace {
         let folder = fs_err::canonicalize(argument.folder()?)?;
         let repository = find(&folder)?;
         let git = environment::git().within(TIME_LIMIT);
-        let snapshots = Snapshots::of(repository.clone(), &git)?;
+        let files = repository_policy::files(&repository.root);
+        let trust = trust::of_file_or_unknown(journal().as_mut(), files.texts());
+        let settings = trust::snapshot_settings(trust, files.texts()).unwrap_or_default();
+        let snapshots = configured_snapshots(repository.clone(), &git, &settings)?;
         Ok(Self { repository, folder, snapshots })
     }
 
@@ -345,10 +356,14 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
+fn journal() -> Option<Journal> {
+    let state = journal_access::state_directory().ok()?;
+    journal_access::open_existing(&state).ok().flatten()
+}
+
 /// The agent session that calls and its turn. That nothing is known is no reason not to save.
 fn calling(root: &Path) -> RestoreCaller {
-    let state = journal_access::state_directory().ok();
-    let mut journal = state.and_then(|state| journal_access::open_existing(&state).ok().flatten());
+    let mut journal = journal();
     let Ok(Some(session)) = AgentSession::calling(journal.as_mut(), Some(root)) else {
         return RestoreCaller::default();
     };
@@ -504,8 +519,11 @@ pub(crate) struct SnapshotOutput<'a> {
     bytes: u64,
     /// What could not be saved, or not for certain.
     left_out: &'a [LeftOut],
-    /// With `turn-start`: what had been written after the turn began and before it was read.
+    /// With `turn-start` and `autosave`: what had been written after the turn began, or after the stop, and before it was
+    /// read.
     late: &'a [BytePath],
+    /// Submodules with changes of their own, each with the commit that keeps them in its own repository.
+    submodules: &'a [SubmoduleSnapshot],
 }
 
 impl<'a> SnapshotOutput<'a> {
@@ -532,6 +550,7 @@ impl<'a> SnapshotOutput<'a> {
             bytes: facts.bytes,
             left_out: &facts.left_out,
             late: &facts.late,
+            submodules: &facts.submodules,
         }
     }
 }

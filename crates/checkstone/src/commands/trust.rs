@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use gate::policy::{Autosave, AutosaveMode, Include};
+use gate::policy::{Autosave, AutosaveMode, Include, PushRules};
 use jiff::Timestamp;
 use journal::TrustEntry;
 use serde::Serialize;
@@ -122,8 +122,8 @@ fn autosave_sentence(autosave: &Autosave) -> String {
             )
         }
     };
-    if autosave.push {
-        text.push_str(", and a push to `origin`");
+    if autosave.push.as_ref().is_none_or(PushRules::may_push) {
+        text.push_str(", and a push where `git push` would go");
     }
     if autosave.include == Include::All {
         text.push_str("; what the turn changed is committed too");

@@ -5,9 +5,9 @@ mod archive;
 mod branch;
 mod complete;
 mod diff;
-mod ended;
 mod gate;
 mod list;
+mod outside;
 mod phase;
 mod picture;
 mod resume_point;
@@ -20,7 +20,7 @@ use clap::Subcommand;
 use files::{FileError, LockError};
 use serde_json::{Map, Value};
 use transcript::visible;
-use workflow::output::WorkflowOutput;
+use workflow::output::{KnownIssue, WorkflowOutput};
 use workflow::{
     Name, NameError, ResumePoint, StateDirectory, USUAL_PHASES, Warning, Workflow, WorkflowError,
     usual_phases,
@@ -216,16 +216,25 @@ fn output(
         resumed: false,
         archived: None,
         resume_point: ResumePoint::of(workflow.file()),
+        issue: KnownIssue::of(workflow.issue_record()),
         warnings: warnings.iter().map(ToString::to_string).collect(),
-        workflow: workflow.document().clone(),
+        workflow: workflow.readable_document(),
     }
+}
+
+/// The command line that does something with a workflow.
+fn typed(subcommand: &str, name: &Name) -> String {
+    format!("checkstone workflow {subcommand} {}{}", name.command(), typed_feature(name))
 }
 
 /// The command line that is about a phase, up to what is said about it.
 pub(crate) fn typed_phase(name: &Name, phase: &str) -> String {
-    let feature =
-        name.feature().map(|feature| format!(" --feature {}", text::shell_word(feature))).unwrap_or_default();
-    format!("checkstone workflow phase {} {}{feature}", name.command(), text::shell_word(phase))
+    let (command, phase) = (name.command(), text::shell_word(phase));
+    format!("checkstone workflow phase {command} {phase}{}", typed_feature(name))
+}
+
+fn typed_feature(name: &Name) -> String {
+    name.feature().map(|feature| format!(" --feature {}", text::shell_word(feature))).unwrap_or_default()
 }
 
 /// One sentence about where it goes on.

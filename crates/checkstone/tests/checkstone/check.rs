@@ -1,6 +1,6 @@
 use std::os::unix::fs::PermissionsExt as _;
 
-use sandbox::{RunToEnd as _, redacted};
+use sandbox::{RunToEnd as _, redacted, without_durations};
 use serde_json::{Value, json};
 
 use crate::workplace::{SESSION, Workplace};
@@ -219,5 +219,5 @@ fn checks_run_where_they_are_trusted() {
     workplace.write("src/lib.rs", "pub fn one() -> u32 { 2 }\n");
     insta::assert_snapshot!("untrusted_check", workplace.shown(&["check"]));
     workplace.run(&["trust", "--yes"]);
-    insta::assert_snapshot!("trusted_check", workplace.shown(&["check"]));
+    insta::assert_snapshot!("trusted_check", without_durations(workplace.shown(&["check"])));
 }

@@ -194,10 +194,12 @@ fn checks_are_told_with_how_they_ended() {
     Message to the agent
       │ [checkstone] A check failed
       │
+      │ `echo no; exit 1` FAILED ([duration]):
+      │ no
+      │
       │ Changed: other code (`src/lib.rs`)
       │
-      │ `echo no; exit 1` FAILED. Fix failing tests before proceeding:
-      │ no
+      │ 1. Fix what `echo no; exit 1` reports, until it passes
 
     transcript: complete, understood 4 of 4 records
 

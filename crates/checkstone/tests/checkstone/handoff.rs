@@ -202,6 +202,28 @@ fn a_response_that_is_cut_is_printed_with_all_its_fields() {
     assert_eq!(again.code, Some(0), "{again}");
 }
 
+/// What a model wrote around its JSON is reported, and left out of what is handed over.
+#[test]
+fn a_document_in_a_fence_is_found() {
+    let workplace = Workplace::new(None);
+    let fenced = format!("Done, see below.\n\n```json\n{}\n```\n", response("Ended."));
+    let told = with_input(&workplace, &["handoff", "check", "-"], &fenced);
+    insta::assert_snapshot!(told.to_string(), @"
+    exit code: 0
+    --- stdout
+    ✓ response T7 is accepted
+      warning  there is other text around the JSON: only the JSON counts
+      `context_summary` has 1 of 500 tokens, about 2 for a model
+    --- stderr
+    ");
+    let json = with_input(&workplace, &["handoff", "check", "-", "--json"], &fenced);
+    let report = valid(&json.stdout, CHECK);
+    assert_eq!(report["document"], serde_json::from_str::<Value>(&response("Ended.")).unwrap());
+    let passed = with_input(&workplace, &["handoff", "check", "-", "--oversized", "truncate"], &fenced);
+    assert_eq!(valid(&passed.stdout, RESPONSE), report["document"]);
+    assert_eq!(passed.stderr, "warning: there is other text around the JSON: only the JSON counts\n");
+}
+
 #[test]
 fn what_is_no_document_is_said_in_one_sentence() {
     let workplace = Workplace::new(None);

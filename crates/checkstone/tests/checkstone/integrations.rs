@@ -12,8 +12,13 @@ const FILE: &str = ".claude/config/integrations.json";
 
 /// A repository on the branch of an issue, whose file and the user's own are as given.
 fn workplace(repository: &Value, user: &str) -> Workplace {
+    workplace_on("feature/BAS-6-parser", repository, user)
+}
+
+pub(crate) fn workplace_on(branch: &str, repository: &Value, user: &str) -> Workplace {
     let workplace = Workplace::new(None);
-    workplace.git(&["switch", "--quiet", "--create", "feature/BAS-6-parser"]);
+    workplace.git(&["branch", "--move", "--force", "main"]);
+    workplace.git(&["switch", "--quiet", "--force-create", branch]);
     workplace.write(FILE, &repository.to_string());
     workplace.write(".gitignore", ".claude/\n");
     workplace.git(&["add", ".gitignore"]);
@@ -52,7 +57,12 @@ fn linear() -> Server {
         let data = if asked.body.contains("commentCreate") {
             json!({"commentCreate": {"success": true, "comment": {"id": "c", "url": "https://linear.app/c"}}})
         } else {
-            json!({"issue": {"id": "u", "identifier": "BAS-6", "team": {"name": "Basecamp", "key": "BAS"}}})
+            let state = json!({"id": "s", "name": "Doing", "type": "started", "position": 1.0});
+            let team = json!({"name": "Basecamp", "key": "BAS", "states": {"nodes": [state, {"id": "d", "type": "completed"}]}});
+            json!({
+                "issue": {"id": "u", "identifier": "BAS-6", "state": state, "team": team},
+                "issueUpdate": {"success": true},
+            })
         };
         answer(200, json!({"data": data}).to_string())
     })
@@ -83,7 +93,8 @@ fn a_phase_that_ends_is_told() {
     assert!(hook.asked().is_empty());
     let text = complete_phase(&workplace);
     assert!(text.starts_with("exit code: 0") && text.ends_with("--- stderr\n"), "{text}");
-    let comment = linear.asked()[1].json();
+    // The first look is for the beginning.
+    let comment = linear.asked()[2].json();
     assert_eq!(
         comment["variables"]["input"]["body"],
         "**repo: implement parser: phase validation is complete**\n\nAll tests pass."
@@ -120,9 +131,9 @@ fn who_cannot_be_told_stops_nothing() {
     implement (parser): validation is complete; next phase: implementation
     --- stderr
     warning: `http://[server]` was not told: http://[server] cannot be reached: the connection was refused
-    hint: the local record is not affected
-    warning: BAS-6 has no comment: Linear does not accept the token (HTTP 401)
-    hint: the local record is not affected
+    hint: the workflow is recorded; the same command sends it again
+    warning: BAS-6 was not updated: Linear does not accept the token (HTTP 401)
+    hint: the workflow is recorded; `checkstone workflow start implement --feature parser` sends it again
     ");
 }
 

@@ -26,10 +26,15 @@ mod init;
 mod integrations;
 mod ledger;
 mod ledger_model;
+mod linear;
+#[allow(dead_code, reason = "the tests of the library need more of it")]
+#[path = "../../../workflow/tests/workflow/integrations/linear_server.rs"]
+mod linear_server;
 mod log;
 #[allow(dead_code, reason = "the tests of the library need more of it")]
 #[path = "../../../workflow/tests/workflow/integrations/server.rs"]
 mod loopback_server;
+use loopback_server as server;
 mod one_door_to_git;
 mod policy;
 mod program;

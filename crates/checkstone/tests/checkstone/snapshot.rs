@@ -8,6 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use sandbox::{RunToEnd as _, redacted, waiting::at_moment, waiting::span_of};
 use serde_json::{Value, json};
 
+use crate::at_turn_start::configure;
 use crate::trust::terminal;
 use crate::workplace::{SESSION, Workplace, valid};
 
@@ -96,6 +97,31 @@ fn a_snapshot_is_taken_listed_compared_restored_and_undone() {
     assert_eq!(pruned["snapshots"].as_array().unwrap().len(), 2);
     let list = workplace.shown(&["snapshot", "list"]);
     assert_eq!(list.lines().count(), 4, "{list}");
+}
+
+/// S6, S7: submodules are counted, what is too large by the user's own setting is named, and the exit code says so.
+#[test]
+fn s6_submodules_are_taken_along_and_s7_large_files_are_named() {
+    let workplace = Workplace::new(None);
+    workplace.git(&["clone", "--quiet", ".", "../library"]);
+    let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../library", "library"];
+    workplace.git(&add);
+    workplace.git(&["commit", "--quiet", "--message=submodule"]);
+    workplace.write("library/src/lib.rs", "pub fn two() -> u32 { 2 }\n");
+    workplace.write("large.txt", &"x".repeat(1_500_000));
+    configure(&workplace, "[snapshot]\nlargest_file_mb = 1\n");
+    insta::assert_snapshot!(workplace.shown(&["snapshot", "create"]), @"
+    exit code: 1
+    --- stdout
+    ✓ snapshot [id]: 1 file not as in HEAD, 0 B, and the changes in 1 submodule
+    --- stderr
+    warning: `large.txt` is not in the snapshot as it is: it is larger than 1 MB (`largest_file_mb` in `[snapshot]`)
+    ");
+    let list = workplace.json(&["snapshot", "list", "--json"], "snapshot-list.schema.json");
+    let taken = &list["snapshots"][0];
+    assert_eq!(taken["submodules"][0]["path"], "library");
+    let reason = "it is larger than 1 MB (`largest_file_mb` in `[snapshot]`)";
+    assert_eq!(taken["left_out"], json!([{"path": "large.txt", "reason": reason}]));
 }
 
 /// Paths are meant from where the command is called, and those outside are refused.

@@ -47,8 +47,8 @@ pub(crate) fn a_full_context_is_saved_and_the_agent_goes_on(workplace: &Workplac
     assert_eq!(*step, 4, "{said}");
     let commit = workplace.git(&["rev-parse", "HEAD"]).trim().to_owned();
     for part in [
-        "[checkstone] Your work was saved, since the context is 4",
-        &format!("committed {} on `main`", &commit[..10]),
+        "[checkstone] The context is 4",
+        &format!("Notes and 1 other file committed as {} on `main`", &commit[..10]),
         "push to `origin` started",
         "- Task: Fix add",
         "- Next item of `buildguide.md`: subtract",
@@ -76,5 +76,5 @@ pub(crate) fn the_gate_and_the_save_share_one_hold(workplace: &Workplace) {
     let holds = played.holds();
     assert_eq!(holds.len(), 1, "{holds:?}\n{}", workplace.log());
     assert!(holds[0].1.starts_with(RUN_TESTS), "{}", holds[0].1);
-    assert!(holds[0].1.contains("\n\nYour work was saved, since the context is "), "{}", holds[0].1);
+    assert!(holds[0].1.contains("\n\nThe context is "), "{}", holds[0].1);
 }

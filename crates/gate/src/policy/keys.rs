@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use settings::{
     At, Boolean, Choice, Entry, Kind, List, Name, Names, Nested, OneOrMore, Reader, Shape, TableOfKeys, Text,
     Time, TimeLimit, Whole, choices, table,
@@ -11,6 +11,7 @@ use settings::{
 
 use super::kinds::{PathInside, Patterns, Presets, UsersOwn};
 use super::paths::Globs;
+use super::push_rules::PushRules;
 
 table! {
     /// The whole file.
@@ -174,8 +175,8 @@ table! {
 }
 
 table! {
-    /// Which snapshots are taken by themselves, and how long those are kept.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    /// Which snapshots are taken by themselves, how long those are kept, and what every snapshot leaves out.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct SnapshotSettings, layer SnapshotLayer {
         /// One at the start of every turn.
         at_turn_start: Boolean = false;
@@ -183,6 +184,8 @@ table! {
         keep: Whole<usize> = 50;
         /// And those only so long: `12h`, `7d`.
         keep_for: Time = Duration::from_secs(7 * 24 * 60 * 60);
+        /// A larger file, in MB, is left out and named.
+        largest_file_mb: Whole<u64, 1> = 50;
     }
 }
 
@@ -319,16 +322,18 @@ table! {
         threshold: Whole<u8, 1, 99> = 40;
         /// The size of the window in tokens, for models that nobody else knows.
         window: Whole<u64, 1>, or "none";
-        /// Push to `origin`, if there is one.
-        push: Boolean = true;
+        /// Push the branch where `git push` would: if the remote is known to have it, always, or never. A table sets it by branch
+        /// pattern, of which the longest that matches counts: `push = { "release/*" = "never" }`. `true` is `always`, `false`
+        /// is `never`.
+        push: PushRules, or "`\"tracked\"`; `\"always\"` by `autonomous-mode.active` or `CLAUDE_LOOP_ACTIVE` alone";
         /// What is committed: the notes and `buildguide.md`, or what the turn changed as well.
         include: Choice<Include> = Include::Notes;
         /// The notes file.
         notes: PathInside, or "the client's own";
         /// The first line of the commit's message.
         subject: Text = "checkpoint: auto-checkpoint".to_owned();
-        /// What stands below it; `{reason}`, `{percent}`, `{agent}`, `{branch}` and `{iteration}` are filled in.
-        body: Text = "Saved by itself: {reason}.".to_owned();
+        /// What stands below it; `{what}`, `{reason}`, `{percent}`, `{agent}`, `{branch}` and `{iteration}` are filled in.
+        body: Text = "{what}, since {reason}.".to_owned();
         /// `Name <address>`; empty is nobody.
         co_author: Text, or "the client";
         /// Globs of files in which a text that looks like a secret is none.

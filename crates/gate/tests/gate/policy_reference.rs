@@ -54,6 +54,7 @@ fn example(reference: &TableReference, separator: &str) -> String {
             }
             Shape::Text | Shape::TextOrTexts => "'a'".to_owned(),
             Shape::OneOf(words) => format!("'{}'", words[0]),
+            Shape::WordByPattern(words) => format!("{{ 'a/*' = '{}' }}", words[0]),
             Shape::Texts => "['a']".to_owned(),
             Shape::TextsOf(words) => format!("['{}']", words[0]),
             Shape::Table(table) => format!("{{ {} }}", example(table, ", ")),

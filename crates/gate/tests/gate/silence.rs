@@ -431,7 +431,7 @@ fn many_categories_and_long_words_do_not_make_a_long_message() {
     assert_eq!(verdict.message.unwrap().chars().count(), 2000);
 }
 
-fn checked(results: &[(&str, CheckOutcome, &str)], files: &[&str]) -> gate::Verdict {
+fn checked(rules: &str, results: &[(&str, CheckOutcome, &str)], files: &[&str]) -> gate::Verdict {
     let mut turn = inputs(vec![], files);
     turn.checks = results
         .iter()
@@ -439,27 +439,94 @@ fn checked(results: &[(&str, CheckOutcome, &str)], files: &[&str]) -> gate::Verd
             run: (*run).to_owned(),
             outcome: *outcome,
             output: (*output).to_owned(),
+            milliseconds: 5100,
         })
         .collect();
-    judge(&policy(""), &turn)
+    judge(&policy(rules), &turn)
 }
 
 /// Spec 2: the owner's own check holds where it failed, and only there.
 #[test]
 fn a_check_that_failed_holds_with_its_output() {
-    let verdict = checked(&[("pytest -x", CheckOutcome::Failed, "FAILED test_a.py::test_b")], &["a/b.json"]);
+    let failed = [("pytest -x", CheckOutcome::Failed, "FAILED test_a.py::test_b")];
+    let verdict = checked("", &failed, &["a/b.json"]);
     assert_eq!(verdict.decision, Decision::Hold);
     assert_eq!(
         verdict.message.as_deref(),
         Some(
-            "[checkstone] A check failed\n\nChanged: other files (`a/b.json`)\n\n\
-             `pytest -x` FAILED. Fix failing tests before proceeding:\nFAILED test_a.py::test_b"
+            "[checkstone] A check failed\n\n`pytest -x` FAILED (5.1 s):\nFAILED test_a.py::test_b\n\n\
+             Changed: other files (`a/b.json`)\n\n1. Fix what `pytest -x` reports, until it passes"
         )
     );
-    for outcome in [CheckOutcome::Passed, CheckOutcome::TimedOut, CheckOutcome::NotStarted] {
-        assert_eq!(brief(&checked(&[("pytest", outcome, "")], &["a/b.json"])), "pass", "{outcome:?}");
+    let told = |outcome, output| checked("", &[("pytest", outcome, output)], &["a/b.json"]).message;
+    let sentence = |text: &str| Some(format!("[checkstone] {text}"));
+    let passed = "===== 1033 passed in 5.01s =====";
+    assert_eq!(told(CheckOutcome::Passed, passed), sentence("Tests: 1033 passed (5.1 s), by `pytest`."));
+    assert_eq!(told(CheckOutcome::Passed, ""), sentence("`pytest` passed (5.1 s)."));
+    assert_eq!(told(CheckOutcome::TimedOut, ""), sentence("`pytest` took too long and was ended (5.1 s)."));
+    assert_eq!(told(CheckOutcome::NotStarted, ""), sentence("`pytest` could not be started."));
+    assert_eq!(brief(&checked("", &[("pytest", CheckOutcome::Failed, "")], &[])), "pass", "nothing changed");
+}
+
+/// Two actions: the one is proven by a check, the other by nothing that was seen.
+const TESTED_AND_RESTARTED: &str = "[[category]]\nname = \"service\"\ninclude = [\"service/**\"]\n\
+    require = [\"tests\", \"restart\"]\n[action.tests]\norder = 10\nsay = \"Run `pytest`\"\nevidence = [\"pytest\"]\n\
+    [action.restart]\norder = 20\nsay = \"Run `make restart`\"\nevidence = [\"make restart\"]\n";
+
+/// A check that passed is evidence for its action; what is still to be done comes after its summary.
+#[test]
+fn a_check_that_passed_is_evidence() {
+    let passed = [("pytest -q", CheckOutcome::Passed, "===== 1033 passed in 5.01s =====")];
+    let verdict = checked(TESTED_AND_RESTARTED, &passed, &["service/a.py"]);
+    insta::assert_snapshot!(verdict.message.unwrap(), @"
+    [checkstone] Not done yet
+
+    Tests: 1033 passed (5.1 s), by `pytest -q`.
+
+    Changed: service (`service/a.py`)
+
+    1. Run `make restart` (restart)
+
+    If a step cannot be done here, say so in a line of its own:
+    `checkstone: cannot ACTION: REASON` (actions: restart).
+    ");
+}
+
+/// A check that failed comes first, and then only what it does not prove.
+#[test]
+fn a_check_that_failed_comes_first_and_only_follow_ups_after_it() {
+    let failed = [("pytest -q", CheckOutcome::Failed, "FAILED test_a.py::test_b")];
+    let verdict = checked(TESTED_AND_RESTARTED, &failed, &["service/a.py"]);
+    insta::assert_snapshot!(verdict.message.unwrap(), @"
+    [checkstone] A check failed
+
+    `pytest -q` FAILED (5.1 s):
+    FAILED test_a.py::test_b
+
+    Changed: service (`service/a.py`)
+
+    1. Fix what `pytest -q` reports, until it passes (tests)
+    2. Run `make restart` (restart)
+
+    If a step cannot be done here, say so in a line of its own:
+    `checkstone: cannot ACTION: REASON` (actions: tests, restart).
+    ");
+}
+
+/// After the hold the agent passes, and the person sees how the check went then.
+#[test]
+fn the_second_stop_shows_what_became_of_the_check() {
+    for (outcome, shown) in [
+        (CheckOutcome::Passed, "[checkstone] Tests: 2 passed (0.2 s), by `pytest -q`."),
+        (CheckOutcome::Failed, "[checkstone] `pytest -q` FAILED (0.2 s):\n2 passed in 0.1s"),
+    ] {
+        let mut turn = inputs(vec![], &["service/a.py"]);
+        let output = "2 passed in 0.1s".to_owned();
+        turn.checks = vec![CheckResult { run: "pytest -q".to_owned(), outcome, output, milliseconds: 200 }];
+        turn.history.holds_this_turn = 1;
+        let verdict = judge(&policy(TESTED_AND_RESTARTED), &turn);
+        assert_eq!((verdict.decision, verdict.message.as_deref()), (Decision::Notify, Some(shown)));
     }
-    assert_eq!(brief(&checked(&[("pytest", CheckOutcome::Failed, "")], &[])), "pass", "nothing changed");
 }
 
 /// However much a check printed, the steps are still told.
@@ -467,44 +534,44 @@ fn a_check_that_failed_holds_with_its_output() {
 fn the_output_of_a_check_leaves_room_for_the_steps() {
     let mut turn = inputs(vec![], &["src/a.rs"]);
     let output = "FAILED some::test with a long name\n".repeat(200);
-    turn.checks = vec![CheckResult { run: "cargo test".to_owned(), outcome: CheckOutcome::Failed, output }];
+    let (run, outcome) = ("cargo test".to_owned(), CheckOutcome::Failed);
+    turn.checks = vec![CheckResult { run, outcome, output, milliseconds: 0 }];
     let message = judge(&policy(RUST), &turn).message.unwrap();
     assert!(message.chars().count() <= 2000);
     insta::assert_snapshot!(message, @"
     [checkstone] A check failed
 
+    `cargo test` FAILED:
+    me::test with a long name
+    FAILED some::test with a long name
+    FAILED some::test with a long name
+    FAILED some::test with a long name
+    FAILED some::test with a long name
+    FAILED some::test with a long name
+    FAILED some::test with a long name
+    FAILED some::test with a long name
+    FAILED some::test with a long name
+    FAILED some::test with a long name
+    FAILED some::test with a long name
+    FAILED some::test with a long name
+    FAILED some::test with a long name
+    FAILED some::test with a long name
+    FAILED some::test with a long name
+    FAILED some::test with a long name
+    FAILED some::test with a long name
+    FAILED some::test with a long name
+    FAILED some::test with a long name
+    FAILED some::test with a long name
+    FAILED some::test with a long name
+    FAILED some::test with a long name
+    FAILED some::test with a long name
+    FAILED some::test with a long name
+    FAILED some::test with a long name
+    FAILED some::test with a long name
+
     Changed: Rust code (`src/a.rs`)
 
-    `cargo test` FAILED. Fix failing tests before proceeding:
-    e::test with a long name
-    FAILED some::test with a long name
-    FAILED some::test with a long name
-    FAILED some::test with a long name
-    FAILED some::test with a long name
-    FAILED some::test with a long name
-    FAILED some::test with a long name
-    FAILED some::test with a long name
-    FAILED some::test with a long name
-    FAILED some::test with a long name
-    FAILED some::test with a long name
-    FAILED some::test with a long name
-    FAILED some::test with a long name
-    FAILED some::test with a long name
-    FAILED some::test with a long name
-    FAILED some::test with a long name
-    FAILED some::test with a long name
-    FAILED some::test with a long name
-    FAILED some::test with a long name
-    FAILED some::test with a long name
-    FAILED some::test with a long name
-    FAILED some::test with a long name
-    FAILED some::test with a long name
-    FAILED some::test with a long name
-    FAILED some::test with a long name
-    FAILED some::test with a long name
-
-
-    1. Run `cargo test` (rust-tests)
+    1. Fix what `cargo test` reports, until it passes (rust-tests)
 
     If a step cannot be done here, say so in a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: rust-tests).

@@ -1,4 +1,7 @@
-//! What a push would send, from what is known here: nobody is asked.
+//! What a push would send and where to, from what is known here: nobody is asked.
+//!
+//! It goes where `git push` would: to the remote and the branch that the user's config names, in git's own order. Only a branch
+//! that has nowhere to go by the config gets the one of its own name.
 
 use changes::{Error, GitProgram, Repository};
 use serde::Serialize;
@@ -7,7 +10,10 @@ use super::said::without_credentials;
 use crate::acting::ActingGit;
 use crate::added::{self, Added};
 
-const REMOTE: &str = "origin";
+/// The remote that git takes if nothing names one and there are several.
+const USUAL: &str = "origin";
+
+const HEADS: &str = "refs/heads/";
 
 /// A first push may send a whole history; so many of its newest commits are listed.
 const MOST_COMMITS: usize = 200;
@@ -27,13 +33,17 @@ pub enum PushReadiness {
 pub struct PushPlan {
     pub(super) repository: Repository,
     pub(super) program: GitProgram,
+    /// A remote's name, or a URL.
     pub(super) remote: String,
+    pub(super) is_url: bool,
     /// What is pushed.
     pub id: String,
     /// The local branch, without `refs/heads/`.
     pub branch: String,
     /// The remote's branch, with `refs/heads/`.
     pub destination: String,
+    /// Whether the remote is known to have that branch. If it has not, the push publishes it.
+    pub is_tracked: bool,
     /// What the remote is not known to have, oldest first; the newest where there are very many.
     pub commits: Vec<OutgoingCommit>,
     /// Whether these are all of them. A first push may send a long history, of which the older part was not listed.
@@ -47,66 +57,116 @@ pub struct OutgoingCommit {
     pub message: String,
 }
 
-pub fn plan(repository: &Repository, program: &GitProgram) -> Result<PushReadiness, Error> {
+/// What a push of this commit would do; of HEAD's, if none is given.
+pub fn plan(
+    repository: &Repository,
+    program: &GitProgram,
+    commit: Option<&str>,
+) -> Result<PushReadiness, Error> {
     let git = ActingGit::new(program, &repository.root);
-    let remotes = git.line(&["remote"])?;
-    if !remotes.lines().any(|remote| remote == REMOTE) {
-        return Ok(PushReadiness::NoRemote);
-    }
     let Some(head) = git.line_or_none(&["symbolic-ref", "--quiet", "HEAD"])? else {
         return Ok(PushReadiness::NoBranch);
     };
-    let Some(id) = git.line_or_none(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])? else {
-        return Ok(PushReadiness::NoCommit);
-    };
-    let branch = head.strip_prefix("refs/heads/").unwrap_or(&head).to_owned();
-    check_way(&git, &branch)?;
-    let destination = destination(&git, &branch)?;
-    let commits = outgoing(&git, &id)?;
+    let tip = git.line_or_none(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?;
+    let Some(id) = commit.map(str::to_owned).or(tip) else { return Ok(PushReadiness::NoCommit) };
+    let Some(way) = Way::find(&git, &head)? else { return Ok(PushReadiness::NoRemote) };
+    let commits = outgoing(&git, &way.remote, &id)?;
     Ok(PushReadiness::Ready(Box::new(PushPlan {
         repository: repository.clone(),
         program: program.clone(),
-        remote: REMOTE.to_owned(),
         id,
-        branch,
-        destination,
+        branch: head.strip_prefix(HEADS).unwrap_or(&head).to_owned(),
         is_complete: commits.len() < MOST_COMMITS,
         commits,
+        remote: way.remote,
+        is_url: way.is_url,
+        destination: way.destination,
+        is_tracked: way.is_tracked,
     })))
 }
 
-/// Where the user's pushes go elsewhere or nowhere, `origin` may be a project that is not theirs.
-fn check_way(git: &ActingGit, branch: &str) -> Result<(), Error> {
-    let configured = |key: &str| git.line_or_none(&["config", "--get", key]);
-    let not_pushed = |key: &str, value: &str| {
-        Err(Error::NotPushed { key: key.to_owned(), value: without_credentials(value) })
-    };
-    for key in [format!("branch.{branch}.pushRemote"), "remote.pushDefault".to_owned()] {
-        match configured(&key)? {
-            Some(remote) if remote == REMOTE => break,
-            Some(remote) => return not_pushed(&key, &remote),
-            None => {}
+/// Where the user's own pushes of a branch go.
+struct Way {
+    remote: String,
+    is_url: bool,
+    destination: String,
+    is_tracked: bool,
+}
+
+impl Way {
+    /// `None` if there is no remote.
+    fn find(git: &ActingGit, head: &str) -> Result<Option<Self>, Error> {
+        let remotes = git.line(&["remote"])?;
+        let remotes: Vec<&str> = remotes.lines().collect();
+        // Git's own answers: `pushRemote`, `pushDefault` and `branch.….remote` in their order, and the refspecs for pushes.
+        let fields = git.line(&["for-each-ref", "--format=%(push:remotename)%00%(push:remoteref)", head])?;
+        let mut fields =
+            fields.split('\0').map(|field| Some(field.to_owned()).filter(|text| !text.is_empty()));
+        let (named, mapped) = (fields.next().flatten(), fields.next().flatten());
+        let remote = match (named, remotes.as_slice()) {
+            (Some(named), _) => named,
+            (None, []) => return Ok(None),
+            (None, [only]) => (*only).to_owned(),
+            (None, _) => USUAL.to_owned(),
+        };
+        let is_named = remotes.contains(&remote.as_str());
+        let is_url = !is_named && remote.contains(['/', ':']);
+        if !is_named && !is_url {
+            return Ok(None);
         }
-    }
-    match configured("push.default")?.as_deref() {
-        Some("nothing") => not_pushed("push.default", "nothing"),
-        _ => Ok(()),
+        let same = head.to_owned();
+        let configured = |key: &str| git.line_or_none(&["config", "--get", key]);
+        let branch = format!("branch.{}", head.strip_prefix(HEADS).unwrap_or(head));
+        let upstream = match configured(&format!("{branch}.remote"))?.as_ref() == Some(&remote) {
+            true => configured(&format!("{branch}.merge"))?,
+            false => None,
+        };
+        let destination = match configured("push.default")?.as_deref() {
+            _ if mapped.is_some() => mapped.unwrap_or_default(),
+            _ if is_named && configured(&format!("remote.{remote}.push"))?.is_some() => {
+                return Err(Error::NotPushed {
+                    setting: format!("`remote.{remote}.push` names another branch"),
+                });
+            }
+            Some("nothing") => {
+                return Err(Error::NotPushed { setting: "`push.default` is `nothing`".to_owned() });
+            }
+            Some("upstream" | "tracking") => upstream.clone().unwrap_or(same),
+            // A branch that was started from another one must not be pushed to that one.
+            _ => same,
+        };
+        if !destination.starts_with(HEADS) {
+            let setting = format!("`remote.{remote}.push` leads to `{destination}`, which is no branch");
+            return Err(Error::NotPushed { setting });
+        }
+        let is_tracked = match tracking_ref(git, &remote, &destination)? {
+            Some(name) => git.end(&["show-ref", "--verify", "--quiet", &name], b"")?.status.success(),
+            // What such a remote has is not kept here, so that its name in the config has to do.
+            None => upstream.as_ref() == Some(&destination),
+        };
+        Ok(Some(Self { remote, is_url, destination, is_tracked }))
     }
 }
 
-fn destination(git: &ActingGit, branch: &str) -> Result<String, Error> {
-    let configured = |key: &str| git.line_or_none(&["config", "--get", key]);
-    let same = format!("refs/heads/{branch}");
-    let to_upstream = configured("push.default")?.is_some_and(|way| way == "upstream" || way == "tracking");
-    if !to_upstream || configured(&format!("branch.{branch}.remote"))?.as_deref() != Some(REMOTE) {
-        return Ok(same);
-    }
-    let upstream = configured(&format!("branch.{branch}.merge"))?;
-    Ok(upstream.filter(|name| name.starts_with("refs/heads/")).unwrap_or(same))
+/// Where a fetch keeps the remote's branch; `None` if it does not.
+fn tracking_ref(git: &ActingGit, remote: &str, branch: &str) -> Result<Option<String>, Error> {
+    let refspecs = git.line_or_none(&["config", "--get-all", &format!("remote.{remote}.fetch")])?;
+    let refspecs = refspecs.unwrap_or_default();
+    let mut found = refspecs.lines().filter_map(|refspec| {
+        let (from, to) = refspec.trim_start_matches('+').split_once(':')?;
+        match from.split_once('*') {
+            None => (from == branch).then(|| to.to_owned()),
+            Some((start, end)) => {
+                let middle = branch.strip_prefix(start)?.strip_suffix(end)?;
+                Some(to.replacen('*', middle, 1))
+            }
+        }
+    });
+    Ok(found.next())
 }
 
-fn outgoing(git: &ActingGit, id: &str) -> Result<Vec<OutgoingCommit>, Error> {
-    let remote = format!("--remotes={REMOTE}");
+fn outgoing(git: &ActingGit, remote: &str, id: &str) -> Result<Vec<OutgoingCommit>, Error> {
+    let remote = format!("--remotes={remote}");
     let most = format!("--max-count={MOST_COMMITS}");
     let output = git.run(
         &["log", "-z", "--no-show-signature", "--format=%H%n%P%n%B", &most, id, "--not", &remote, "--"],
@@ -128,6 +188,21 @@ fn outgoing(git: &ActingGit, id: &str) -> Result<Vec<OutgoingCommit>, Error> {
 }
 
 impl PushPlan {
+    /// The remote as it may be shown.
+    pub fn remote(&self) -> String {
+        without_credentials(&self.remote)
+    }
+
+    /// The remote's branch as people call it.
+    pub fn remote_branch(&self) -> &str {
+        self.destination.strip_prefix(HEADS).unwrap_or(&self.destination)
+    }
+
+    /// How many commits go along with the one that is pushed.
+    pub fn others(&self) -> usize {
+        self.commits.iter().filter(|commit| commit.id != self.id).count()
+    }
+
     /// What the outgoing commits add, each to its parent. Of merges, what they add to their first parent and no
     /// other parent has.
     pub fn added(&self) -> Result<Added, Error> {

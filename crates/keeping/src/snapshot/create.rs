@@ -9,7 +9,7 @@ use std::process::Stdio;
 use change_set::BytePath;
 use changes::Repository;
 use changes::git::WRITING;
-use changes::state::nanoseconds_of;
+use changes::state::{CLOCK_TICK_NS, nanoseconds_of};
 use changes::status::{self, EntryKind};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,9 @@ use text::hexadecimal;
 use super::collect::{self, CollectedPaths};
 use super::converted::{self, ConversionQuestion};
 use super::leftovers::{self, UnfinishedPacks};
+use super::own_packs::OwnPacks;
 use super::stream::ImportStream;
+use super::submodule_snapshot::InnerSnapshots;
 use super::{REFS, SessionName, Snapshot, SnapshotError, SnapshotFacts, SnapshotReason, Snapshots};
 use crate::working_tree::{PathKind, WorkingTree};
 
@@ -31,6 +33,10 @@ pub(super) const IMPORT: [&str; 4] = ["fast-import", "--quiet", "--done", "--dep
 
 /// A quarter less work than git's default, for packs that are a few percent larger.
 const FAST: &str = "pack.compression=1";
+
+/// More bytes than this are stored as they are: compressing them would take longer than all the rest.
+const COMPRESSED: u64 = 4 << 20;
+const NOT_COMPRESSED: &str = "pack.compression=0";
 
 /// A file that goes on changing is read so often.
 const ATTEMPTS: usize = 3;
@@ -61,16 +67,47 @@ pub(super) struct TreeReading {
     facts: SnapshotFacts,
 }
 
+impl TreeReading {
+    /// Everything is as HEAD has it, in submodules too.
+    pub(super) fn is_clean(&self) -> bool {
+        self.facts.files == 0 && self.facts.submodules.is_empty() && self.facts.left_out.is_empty()
+    }
+}
+
 impl Snapshots {
     /// Takes a snapshot of the working tree as it is now. Once this returns, it is on the disk.
     pub fn create(&self, new: &NewSnapshot<'_>) -> Result<Snapshot, SnapshotError> {
+        self.create_before(new, None)
+    }
+
+    /// The same, with those submodules too that are clean now and that `restored` has another state of.
+    pub(super) fn create_before(
+        &self,
+        new: &NewSnapshot<'_>,
+        restored: Option<&Snapshot>,
+    ) -> Result<Snapshot, SnapshotError> {
         let id = new_id(new.now);
-        let looked = self.look(new, &self.ref_name(&id), &self.repository.git_dir)?;
-        let commit = self.import(looked.input)?;
+        let inner = self.take_submodules(&id, new, restored);
+        let taken = inner.taken.clone();
+        let reading = self.look(new, &self.ref_name(&id), &self.repository.git_dir, inner);
+        let kept = reading.and_then(|reading| self.keep(&id, new, reading));
+        if kept.is_err() {
+            self.forget_in_submodules(&id, &taken);
+        }
+        kept
+    }
+
+    /// What was read becomes the snapshot.
+    pub(super) fn keep(
+        &self,
+        id: &str,
+        new: &NewSnapshot<'_>,
+        reading: TreeReading,
+    ) -> Result<Snapshot, SnapshotError> {
+        let commit = self.import(reading.input, reading.facts.bytes)?;
         self.wait_for_names()?;
-        let message = one_text(new.message);
-        let worktree = self.worktree();
-        Ok(Snapshot { id, commit, worktree, message, head: looked.head, facts: looked.facts })
+        let (id, message, worktree) = (id.to_owned(), one_text(new.message), self.worktree());
+        Ok(Snapshot { id, commit, worktree, message, head: reading.head, facts: reading.facts })
     }
 
     /// Reads what differs from HEAD. What git is to be told of it is kept in a nameless file in `folder`.
@@ -79,8 +116,9 @@ impl Snapshots {
         new: &NewSnapshot<'_>,
         name: &str,
         folder_of_input: &Path,
+        inner: InnerSnapshots,
     ) -> Result<TreeReading, SnapshotError> {
-        // Renames do not matter here, and dirt inside submodules is theirs.
+        // Renames do not matter here, and dirt inside submodules is in `inner`.
         let status = status::start(&self.git, "--no-renames")?;
         let question = ConversionQuestion::start(&self.git)?;
         let root = &self.repository.root;
@@ -96,14 +134,23 @@ impl Snapshots {
         let looked_at = |path: &BytePath| collected.on_disk.contains_key(path);
         let converted = converted::find(&self.git, &self.repository, conversion, looked_at)?;
 
-        let mut contents =
-            ContentReader { folder, root: self.repository.root.clone(), bytes: 0, left_out: Vec::new() };
+        let mut contents = ContentReader {
+            folder,
+            root: self.repository.root.clone(),
+            largest_file: self.largest_file,
+            bytes: 0,
+            left_out: inner.left_out,
+        };
         let mut changes = ImportStream::new(folder_of_input).map_err(spool)?;
         contents.write(&mut changes, &collected, &converted).map_err(spool)?;
         let complaints = collected.complaints.iter();
         contents.left_out.extend(complaints.map(|line| LeftOut { path: None, reason: line.clone() }));
         let late = match new.reason {
             SnapshotReason::TurnStart { began_ns } => contents.written_since(began_ns, &collected),
+            // By the file's own time: nothing else is judged by it, and what was written just before is not named.
+            SnapshotReason::Autosave => {
+                contents.written_since(nanoseconds_of(new.now).saturating_add(CLOCK_TICK_NS), &collected)
+            }
             _ => Vec::new(),
         };
         let files = collected.deleted.len() + collected.known.len() + collected.on_disk.len();
@@ -116,6 +163,7 @@ impl Snapshots {
             bytes: contents.bytes,
             left_out: contents.left_out,
             late,
+            submodules: inner.taken,
         };
         let head = collected.head.as_deref();
         header(&mut stream, name, new.message, &facts, head).map_err(spool)?;
@@ -146,9 +194,11 @@ impl Snapshots {
 
     /// Git writes the objects, waits for the disk, and then the ref. What it prints is the commit's id. One small pack
     /// is three waits for the disk; loose objects would take three times as long.
-    fn import(&self, input: File) -> Result<String, SnapshotError> {
-        let durable = ["-c", "core.fsync=all", "-c", "fastimport.unpackLimit=0", "-c", FAST];
+    fn import(&self, input: File, bytes: u64) -> Result<String, SnapshotError> {
+        let compression = if bytes > COMPRESSED { NOT_COMPRESSED } else { FAST };
+        let durable = ["-c", "core.fsync=all", "-c", "fastimport.unpackLimit=0", "-c", compression];
         let unfinished = UnfinishedPacks::look(leftovers::folder(&self.repository));
+        let packs = OwnPacks::look(&self.repository);
         let arguments: Vec<&str> = WRITING.iter().chain(&durable).chain(&IMPORT).copied().collect();
         let mut running = self.git.start_with(&arguments, Stdio::from(input))?;
         let report = format!("fast_import_crash_{}", running.child().id());
@@ -157,6 +207,8 @@ impl Snapshots {
             let _ = fs_err::remove_file(self.repository.git_dir.join(report));
             unfinished.remove_newer();
         })?;
+        packs.note_newer();
+        packs.join(&self.git);
         Ok(String::from_utf8_lossy(&output).trim().to_owned())
     }
 }
@@ -206,6 +258,7 @@ fn ended(mut stream: ImportStream, mut changes: File) -> io::Result<File> {
 struct ContentReader {
     folder: WorkingTree,
     root: PathBuf,
+    largest_file: u64,
     bytes: u64,
     left_out: Vec<LeftOut>,
 }
@@ -290,6 +343,16 @@ impl ContentReader {
                 }
             };
             let before = stamp(&file)?;
+            if before.0 > self.largest_file {
+                self.leave_out(
+                    path,
+                    &format!(
+                        "it is larger than {} MB (`largest_file_mb` in `[snapshot]`)",
+                        self.largest_file / 1_000_000
+                    ),
+                );
+                return Ok(());
+            }
             let length = match stream.content_or_reason(mode, path, &mut file)? {
                 Ok(length) => length,
                 Err(error) => {

@@ -78,6 +78,7 @@ impl Snapshots {
         // Those in a file of their own go without a lock; git removes the others. It may also be that somebody packs all
         // refs at this very moment: then some are still there.
         for snapshot in snapshots {
+            self.forget_in_submodules(&snapshot.id, &snapshot.facts.submodules);
             self.delete_file(snapshot)?;
         }
         let mut left = self.still_there(snapshots)?;

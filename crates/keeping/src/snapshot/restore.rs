@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::create::NewSnapshot;
+use super::submodule_snapshot::{SubmoduleSnapshot, joined, paths_inside};
 use super::{SessionName, Snapshot, SnapshotError, SnapshotReason, Snapshots, WhichWorktrees};
 use crate::difference::{Difference, Version};
 use crate::working_tree::{PathKind, WorkingTree};
@@ -30,6 +31,21 @@ pub struct RestoreReport {
     pub written: Vec<BytePath>,
     pub removed: Vec<BytePath>,
     pub skipped: Vec<Skipped>,
+}
+
+impl RestoreReport {
+    fn skip(&mut self, path: &BytePath, reason: String) {
+        self.skipped.push(Skipped { path: path.clone(), reason });
+    }
+
+    /// What was done in a submodule, by the paths of the outer repository.
+    fn add(&mut self, submodule: &BytePath, inner: Self) {
+        self.written.extend(inner.written.iter().map(|path| joined(submodule, path)));
+        self.removed.extend(inner.removed.iter().map(|path| joined(submodule, path)));
+        for skipped in inner.skipped {
+            self.skip(&joined(submodule, &skipped.path), skipped.reason);
+        }
+    }
 }
 
 /// A path that differs from the snapshot and was left alone.
@@ -61,14 +77,14 @@ impl Snapshots {
             WorkingTree::open(root).map_err(|source| SnapshotError::Root { root: root.clone(), source })?;
         for path in paths {
             let is_there = folder.kind(path).is_ok_and(|kind| kind != PathKind::Absent);
-            if !is_there && !self.has(&snapshot.commit, path)? {
+            if !is_there && !self.has(snapshot, path)? {
                 return Err(SnapshotError::NoSuchPath { path: path.clone() });
             }
         }
         let message = format!("before restoring {}", snapshot.id);
         let reason = SnapshotReason::BeforeRestore { restored: snapshot.id.clone(), paths: paths.to_vec() };
         let new = NewSnapshot { reason, message: &message, now, session: caller.session, turn: caller.turn };
-        let before = self.create(&new)?;
+        let before = self.create_before(&new, Some(snapshot))?;
         let restored = self.bring_back(snapshot, &before, paths, folder);
         let is_changed =
             |restored: &RestoreReport| !restored.written.is_empty() || !restored.removed.is_empty();
@@ -102,7 +118,36 @@ impl Snapshots {
         };
         let mut work = Restoring { snapshots: self, before, modes, folder, blobs, restored };
         work.all(&differences);
-        Ok(work.restored)
+        let mut restored = work.restored;
+        for SubmoduleSnapshot { path, .. } in &snapshot.facts.submodules {
+            let Some(inside) = paths_inside(path, paths) else { continue };
+            match self.bring_back_inside(path, snapshot, before, &inside) {
+                Ok(inner) => restored.add(path, inner),
+                Err(error) => restored.skip(path, error.to_string()),
+            }
+        }
+        let is_known = |path: &BytePath| snapshot.facts.submodules.iter().any(|known| known.path == *path);
+        for SubmoduleSnapshot { path, .. } in &before.facts.submodules {
+            if !is_known(path) && paths_inside(path, paths).is_some() {
+                restored.skip(path, LeaveAlone::CleanSubmodule.to_string());
+            }
+        }
+        Ok(restored)
+    }
+
+    fn bring_back_inside(
+        &self,
+        path: &BytePath,
+        snapshot: &Snapshot,
+        before: &Snapshot,
+        paths: &[BytePath],
+    ) -> Result<RestoreReport, SnapshotError> {
+        let inside = self.submodule(path)?;
+        let (snapshot, before) = (inside.inner_of(snapshot, path)?, inside.inner_of(before, path)?);
+        let root = &inside.repository.root;
+        let folder =
+            WorkingTree::open(root).map_err(|source| SnapshotError::Root { root: root.clone(), source })?;
+        inside.bring_back(&snapshot, &before, paths, folder)
     }
 
     /// The state before the last restore in this working tree, and the paths that it was about.
@@ -120,8 +165,15 @@ impl Snapshots {
         value.is_ok_and(|value| value.trim_ascii() == b"false")
     }
 
-    fn has(&self, commit: &str, path: &BytePath) -> Result<bool, SnapshotError> {
-        let arguments = ["--literal-pathspecs", "ls-tree", "-z", commit, "--"].map(Path::new);
+    fn has(&self, snapshot: &Snapshot, path: &BytePath) -> Result<bool, SnapshotError> {
+        for taken in &snapshot.facts.submodules {
+            if let Ok(inside) = path.as_path().strip_prefix(taken.path.as_path()) {
+                let submodule = self.submodule(&taken.path)?;
+                let inner = submodule.inner_of(snapshot, &taken.path)?;
+                return submodule.has(&inner, &BytePath::from(inside));
+            }
+        }
+        let arguments = ["--literal-pathspecs", "ls-tree", "-z", &snapshot.commit, "--"].map(Path::new);
         let arguments = [&arguments[..], &[path.as_path()]].concat();
         Ok(!self.git.run(&arguments, &[])?.is_empty())
     }
@@ -129,8 +181,10 @@ impl Snapshots {
 
 #[derive(Debug, thiserror::Error)]
 enum LeaveAlone {
-    #[error("it is a repository of its own, which is not changed")]
+    #[error("it is a repository of its own, which stays at its commit")]
     OwnRepository,
+    #[error("nothing was changed in this submodule when the snapshot was taken: what is changed now stays")]
+    CleanSubmodule,
     #[error("one of the two snapshots could not save it")]
     NotSaved,
     #[error("it is not checked out here, or was removed just now")]
@@ -207,10 +261,7 @@ impl Restoring<'_> {
             match self.one(difference) {
                 Ok(()) if difference.new.is_none() => self.restored.removed.push(difference.path.clone()),
                 Ok(()) => self.restored.written.push(difference.path.clone()),
-                Err(why) => {
-                    let (path, reason) = (difference.path.clone(), why.to_string());
-                    self.restored.skipped.push(Skipped { path, reason });
-                }
+                Err(why) => self.restored.skip(&difference.path, why.to_string()),
             }
         }
         self.restored.removed.reverse();

@@ -11,6 +11,7 @@ use changes::state::ObjectFormat;
 use jiff::Timestamp;
 
 use super::create::{IMPORT, NewSnapshot};
+use super::submodule_snapshot::InnerSnapshots;
 use super::{SnapshotError, SnapshotReason, Snapshots};
 
 #[derive(Debug)]
@@ -37,7 +38,7 @@ impl Scratch {
             session: None,
             turn: None,
         };
-        let looked = snapshots.look(&new, "refs/compared", self.folder.path())?;
+        let looked = snapshots.look(&new, "refs/compared", self.folder.path(), InnerSnapshots::default())?;
         // Named outright, since a person may have forbidden git to take a folder for a repository by its looks.
         let here = ["--git-dir=.", "-c", "core.fsync=none", "-c", "fastimport.unpackLimit=0"];
         let arguments = [&here[..], &IMPORT].concat();

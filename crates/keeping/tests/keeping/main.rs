@@ -18,3 +18,4 @@ mod snapshot_baselines;
 mod snapshot_faults;
 mod snapshot_sandbox;
 mod snapshots;
+mod submodule_snapshots;

@@ -51,7 +51,7 @@ pub(crate) fn pushed(sandbox: &Sandbox, limits: &PushLimits<'_>) -> PushOutcome 
 }
 
 fn plan(sandbox: &Sandbox) -> PushPlan {
-    match push::plan(&Repository::discover(&sandbox.repo).unwrap(), &sandbox.program).unwrap() {
+    match push::plan(&Repository::discover(&sandbox.repo).unwrap(), &sandbox.program, None).unwrap() {
         PushReadiness::Ready(plan) => *plan,
         other => panic!("{other:?}"),
     }
@@ -87,7 +87,11 @@ fn remote_hook(sandbox: &Sandbox, name: &str, script: &str) {
 fn a6_no_remote_is_an_answer() {
     let sandbox = commits::sandbox();
     assert_eq!(pushed(&sandbox, &limits()), PushOutcome::NoRemote);
+    // Of several git takes `origin`, unless the config names one.
     sandbox.git(&["remote", "add", "elsewhere", "/nowhere"]);
+    sandbox.git(&["remote", "add", "nowhere", "/nowhere"]);
+    assert_eq!(pushed(&sandbox, &limits()), PushOutcome::NoRemote);
+    sandbox.git(&["config", "remote.pushDefault", "gone"]);
     assert_eq!(pushed(&sandbox, &limits()), PushOutcome::NoRemote);
 }
 
@@ -225,24 +229,87 @@ fn the_pre_push_hook_may_refuse() {
     assert_eq!(remote_head(&sandbox), before);
 }
 
-/// Where the user's own pushes go elsewhere, `origin` may be somebody else's project.
+/// S5: pushes go where `git push` would, by every key that it looks at.
 #[test]
-fn nothing_is_pushed_where_the_user_pushes_elsewhere() {
+fn s5_pushes_go_where_git_push_would() {
+    let sandbox = with_remote();
+    let fork = sandbox.root().join("fork");
+    let fork = fork.to_str().unwrap();
+    sandbox.git(&["clone", "--quiet", "--bare", ".", fork]);
+    sandbox.git(&["remote", "add", "fork", fork]);
+    let way = |settings: &[(&str, &str)]| {
+        for (key, value) in settings {
+            sandbox.git(&["config", key, value]);
+        }
+        let plan = plan(&sandbox);
+        for (key, _) in settings {
+            sandbox.git(&["config", "--unset-all", key]);
+        }
+        format!("{} {} {}", plan.remote().replace(fork, "URL"), plan.remote_branch(), plan.is_tracked)
+    };
+    let merge = ("branch.main.merge", "refs/heads/theirs");
+    let found = [
+        way(&[]),
+        way(&[("branch.main.remote", "fork"), ("branch.main.merge", "refs/heads/main")]),
+        way(&[("remote.pushDefault", "fork")]),
+        way(&[("branch.main.pushRemote", "fork"), ("remote.pushDefault", "origin")]),
+        way(&[("branch.main.remote", "fork"), ("branch.main.pushRemote", "origin")]),
+        way(&[("branch.main.remote", fork), ("branch.main.merge", "refs/heads/main")]),
+        way(&[("push.default", "upstream"), ("branch.main.remote", "fork"), merge]),
+        way(&[("push.default", "simple"), ("branch.main.remote", "fork"), merge]),
+        way(&[("push.default", "current"), ("branch.main.remote", "fork"), merge]),
+        way(&[("remote.origin.push", "refs/heads/*:refs/heads/mine/*")]),
+    ];
+    assert_eq!(
+        found,
+        [
+            "origin main true",
+            "fork main false",
+            "fork main false",
+            "fork main false",
+            "origin main true",
+            "URL main true",
+            "fork theirs false",
+            "fork main false",
+            "fork main false",
+            "origin mine/main false",
+        ]
+    );
+    // Fetched once, the fork is known to have it.
+    sandbox.git(&["fetch", "--quiet", "fork"]);
+    assert_eq!(way(&[("remote.pushDefault", "fork")]), "fork main true");
+    let id = saved(&sandbox, "notes", "x\n");
+    let before = remote_head(&sandbox);
+    for url in ["fork", fork] {
+        sandbox.git(&["config", "remote.pushDefault", url]);
+        let wanted = PushOutcome::Pushed { id: id.clone(), branch: "main".to_owned(), rebased_from: None };
+        assert_eq!(pushed(&sandbox, &limits()), wanted);
+    }
+    assert_eq!(sandbox.git_in(std::path::Path::new(fork), &["rev-parse", "main"]).trim(), id);
+    assert_eq!(remote_head(&sandbox), before);
+}
+
+/// Where `git push` would send nothing, or nothing of this branch, neither do we.
+#[test]
+fn nothing_is_pushed_where_git_push_would_push_nothing() {
     let sandbox = with_remote();
     let before = remote_head(&sandbox);
     saved(&sandbox, "notes", "x\n");
-    for (key, value) in
-        [("branch.main.pushRemote", "fork"), ("remote.pushDefault", "fork"), ("push.default", "nothing")]
-    {
+    for (key, value, setting) in [
+        ("push.default", "nothing", "`push.default` is `nothing`"),
+        ("remote.origin.push", "refs/heads/other", "`remote.origin.push` names another branch"),
+        (
+            "remote.origin.push",
+            "refs/heads/main:refs/for/main",
+            "`remote.origin.push` leads to `refs/for/main`, which is no branch",
+        ),
+    ] {
         sandbox.git(&["config", key, value]);
-        let reason = format!("`{key}` is `{value}`, so that nothing is pushed to `origin`");
+        let reason = format!("{setting} in your git config, so nothing is pushed");
         assert_eq!(pushed(&sandbox, &limits()), PushOutcome::Failed { reason });
         sandbox.git(&["config", "--unset", key]);
     }
     assert_eq!(remote_head(&sandbox), before);
-    sandbox.git(&["config", "remote.pushDefault", "fork"]);
-    sandbox.git(&["config", "branch.main.pushRemote", "origin"]);
-    assert!(matches!(pushed(&sandbox, &limits()), PushOutcome::Pushed { .. }));
 }
 
 /// Who wants submodules to be looked at before a push gets that; they are never pushed along.

@@ -25,8 +25,11 @@ impl Sandbox {
         let after = self.everything();
         let ours = |path: &Path| {
             let path = path.strip_prefix(&self.repo).unwrap();
+            let inside = path.strip_prefix(".git/modules/module").unwrap_or(Path::new(""));
             // A folder's own time changes with what is made in it; `.git` holds the nameless file for a moment.
             [".git/objects", ".git/refs/checkstone"].iter().any(|ours| path.starts_with(ours))
+                || ["objects", "refs/checkstone"].iter().any(|ours| inside.starts_with(ours))
+                || inside == Path::new("refs")
                 || path == Path::new(".git")
                 || path == Path::new(".git/refs")
                 // Whoever reads a split index, `git status` too, renews the time of its larger half.

@@ -427,6 +427,72 @@ fn many_files_and_large_ones_are_kept() {
     assert_eq!(fs_err::read_to_string(sandbox.repo.join("many/1199")).unwrap(), "1199\n");
 }
 
+/// S7: one that is too large costs nobody else, is named, and is neither overwritten nor removed by a restore.
+#[test]
+fn s7_a_file_over_the_limit_is_left_out_and_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("huge", &"x".repeat(2_000_000));
+    sandbox.write("a", &"y".repeat(2_000_000));
+    sandbox.write("b", "changed\n");
+    let snapshots = sandbox.snapshots().with_largest_file(1_000_000);
+    let snapshot = snapshots.create(&new_snapshot("")).unwrap();
+    let left: Vec<String> =
+        snapshot.facts.left_out.iter().map(|left| left.path.clone().unwrap().to_string()).collect();
+    assert_eq!(left, ["a", "huge"]);
+    assert_eq!(listed(&sandbox, &snapshot), ["100644 a", "100644 b", "100644 sub/c"]);
+    assert_eq!(content(&sandbox, &snapshot, "b"), "changed\n");
+    sandbox.write("b", "damaged\n");
+    let restored = snapshots.restore(&snapshot, &[], RestoreCaller::default(), Timestamp::now()).unwrap();
+    assert_eq!(restored.written, [BytePath::from("b")]);
+    assert_eq!(restored.removed, []);
+    assert_eq!(fs_err::metadata(sandbox.repo.join("huge")).unwrap().len(), 2_000_000);
+    assert_eq!(fs_err::metadata(sandbox.repo.join("a")).unwrap().len(), 2_000_000);
+}
+
+/// S7: much new content is stored as it is, however well it could be compressed.
+#[test]
+fn s7_large_contents_cost_no_compression() {
+    let sandbox = Sandbox::new();
+    let stored = |size: usize| {
+        sandbox.write("new", &"x".repeat(size));
+        sandbox.snapshot();
+        let packs = sandbox.repo.join(".git/objects/pack").read_dir().unwrap().flatten();
+        packs.map(|entry| entry.metadata().unwrap().len()).sum::<u64>()
+    };
+    assert!(stored(3 << 20) < 1 << 20);
+    assert!(stored(5 << 20) > 5 << 20);
+}
+
+/// Above `gc.autoPackLimit`, which is fifty, git would begin to collect. What is left is whole, and so is what the user has
+/// committed of it meanwhile, though no snapshot has it any more.
+#[test]
+fn a_hundred_snapshots_leave_few_packs() {
+    let sandbox = Sandbox::new();
+    let mut ids = Vec::new();
+    for number in 0..100 {
+        sandbox.write("a", &format!("{number}\n"));
+        let snapshot = sandbox.snapshots().create(&new_snapshot("")).unwrap();
+        if number == 50 {
+            sandbox.git(&["add", "a"]);
+            sandbox.git(&["commit", "--quiet", "--message=theirs"]);
+        }
+        ids.push(snapshot.id);
+        // The older ones are forgotten, as they are in daily work.
+        let retention = Retention { keep: Some(10), max_age: None, reasons: PrunableReasons::All };
+        sandbox.snapshots().prune(WhichWorktrees::ThisWorktree, retention, Timestamp::now()).unwrap();
+    }
+    let folder = sandbox.repo.join(".git/objects/pack").read_dir().unwrap().flatten();
+    let packs = folder.filter(|entry| entry.path().extension().is_some_and(|one| one == "pack")).count();
+    assert!(packs < 25, "{packs}");
+    assert_eq!(sandbox.git(&["show", "HEAD:a"]), "50\n");
+    for snapshot in sandbox.snapshots().list(WhichWorktrees::ThisWorktree).unwrap() {
+        let number = ids.iter().position(|id| *id == snapshot.id).unwrap();
+        assert_eq!(content(&sandbox, &snapshot, "a"), format!("{number}\n"));
+    }
+    assert_eq!(sandbox.git(&["fsck", "--strict", "--no-progress", "--no-dangling"]), "");
+    assert_eq!(sandbox.git(&["count-objects", "-v"]).lines().last(), Some("size-garbage: 0"));
+}
+
 /// Files that are rewritten, grow and shrink while they are read: a snapshot all the same, and it says so.
 #[test]
 fn files_may_change_while_they_are_read() {

@@ -146,6 +146,12 @@ pub fn check(document: Value, kind: Option<Kind>, limits: &Limits, oversized: Ov
     }
 }
 
+/// How many fields of the protocol a value has, of a request or of a response.
+pub(super) fn known_fields(value: &Value) -> usize {
+    let count = |names: &[&str]| names.iter().filter(|name| value.get(name).is_some()).count();
+    count(REQUEST).max(count(RESPONSE))
+}
+
 fn kind_of(fields: &Map<String, Value>) -> Kind {
     let count = |names: &[&str]| names.iter().filter(|name| fields.contains_key(**name)).count();
     let response = count(&["status", "decision", "findings", "context_summary", "issues"]);

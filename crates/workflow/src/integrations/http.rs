@@ -5,6 +5,9 @@ use std::fmt;
 use std::io::Read as _;
 use std::time::Duration;
 
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use ureq::Agent;
 use ureq::http::{Request, Uri};
 
@@ -97,6 +100,7 @@ pub enum Proxy {
 #[derive(Debug)]
 pub struct Client {
     agent: Agent,
+    now: fn() -> Timestamp,
 }
 
 /// What a server answered, whatever its status is.
@@ -123,7 +127,8 @@ pub enum NoAnswer {
 }
 
 impl Client {
-    pub fn new(proxy: Proxy) -> Self {
+    /// `now` is asked if a server says until when to wait, and not what time it has itself.
+    pub fn new(proxy: Proxy, now: fn() -> Timestamp) -> Self {
         let proxy = match proxy {
             Proxy::FromEnvironment => ureq::Proxy::try_from_env(),
             Proxy::None => None,
@@ -137,7 +142,7 @@ impl Client {
             .max_idle_connections(0)
             .user_agent(concat!("checkstone/", env!("CARGO_PKG_VERSION")))
             .build();
-        Self { agent: Agent::new_with_config(config) }
+        Self { agent: Agent::new_with_config(config), now }
     }
 
     /// One request: `path` begins with a slash and lies below the base, or is empty.
@@ -170,8 +175,8 @@ impl Client {
         let response = self.agent.run(request).map_err(|error| no_answer(&host, &error))?;
         let status = response.status().as_u16();
         let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
-        let retry_after =
-            header("retry-after").and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
+        let clock = || header("date").and_then(http_date).unwrap_or_else(self.now);
+        let retry_after = header("retry-after").and_then(|text| retry_after(text, clock));
         let mut bytes = Vec::new();
         let reader = response.into_body().into_reader();
         reader.take(LARGEST_ANSWER + 1).read_to_end(&mut bytes).map_err(|error| {
@@ -186,6 +191,23 @@ impl Client {
         }
         Ok(Answer { status, retry_after, body: bytes })
     }
+}
+
+/// A number of seconds, or a date. A date that is over asks for no wait.
+fn retry_after(text: &str, clock: impl FnOnce() -> Timestamp) -> Option<Duration> {
+    let text = text.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let wait = http_date(text)?.duration_since(clock());
+    Some(Duration::try_from(wait).unwrap_or_default())
+}
+
+/// The form of today, and the two that old servers send.
+fn http_date(text: &str) -> Option<Timestamp> {
+    let forms = ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"];
+    let date = forms.iter().find_map(|form| DateTime::strptime(form, text.trim()).ok())?;
+    TimeZone::UTC.to_timestamp(date).ok()
 }
 
 fn no_answer(host: &str, error: &ureq::Error) -> NoAnswer {
@@ -216,13 +238,40 @@ fn no_answer(host: &str, error: &ureq::Error) -> NoAnswer {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_says_how_long_or_until_when_to_wait() {
+        let now = || "1994-11-06T08:49:00Z".parse().unwrap();
+        for (text, seconds) in [
+            ("37", Some(37)),
+            (" 0 ", Some(0)),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", Some(37)),
+            ("Sunday, 06-Nov-94 08:49:37 GMT", Some(37)),
+            ("Sun Nov  6 08:49:37 1994", Some(37)),
+            ("Sun, 06 Nov 1994 08:00:00 GMT", Some(0)),
+            ("soon", None),
+            ("-1", None),
+            ("Sun, 31 Feb 1994 08:49:37 GMT", None),
+            ("99999999999999999999999", None),
+            ("", None),
+        ] {
+            assert_eq!(retry_after(text, now), seconds.map(Duration::from_secs), "{text}");
+        }
+    }
+
     #[cfg(not(feature = "tls"))]
     #[test]
     fn a_build_without_tls_says_so_and_sends_nothing() {
-        use super::*;
         let endpoint = Endpoint::parse("https://example.invalid/hook").unwrap();
-        let answer =
-            Client::new(Proxy::None).send(Method::POST, &endpoint, "", &[], b"{}", Duration::from_secs(1));
+        let answer = Client::new(Proxy::None, Timestamp::now).send(
+            Method::POST,
+            &endpoint,
+            "",
+            &[],
+            b"{}",
+            Duration::from_secs(1),
+        );
         assert_eq!(
             answer.unwrap_err().to_string(),
             "https://example.invalid cannot be asked: this build has no TLS; use a packaged one, or build with \

@@ -1,31 +1,28 @@
-//! A comment on a Linear issue.
+//! Linear, through its GraphQL API: issues are created once, commented on once, and moved through the states of their
+//! own team.
 //!
-//! Relied upon: one GraphQL endpoint that takes `{query, variables}`; `issue(id)` by identifier, with `id`, `identifier`
-//! and `team { name key }`; `commentCreate(input: {id, issueId, body})` with `success` and `comment { id url }`;
-//! `comment(id)`; errors as `errors[].message` and `errors[].extensions.code`, of which `RATELIMITED`,
-//! `AUTHENTICATION_ERROR` and `ENTITY_NOT_FOUND` are known.
+//! Relied upon: one endpoint that takes `{query, variables}`; `issue(id)` by UUID or identifier, `teams(filter)`,
+//! `issueCreate` and `commentCreate` with an `id` that the caller chose, `issueUpdate(id, input: {stateId})`;
+//! `WorkflowState` with `type` and `position`; errors as `errors[].message` and `errors[].extensions` with `code`, `type`
+//! and `userPresentableMessage`.
+
+mod comment;
+mod issue;
+mod team;
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 use super::branch::IssueId;
 use super::http::{Client, Method};
-use super::retry::{Failed, Retry, Says, ServiceError, successful};
+use super::retry::{Again, Failed, Retry, Says, ServiceError, successful};
 use super::user_settings::Service;
 
+pub use issue::{Issue, IssueNews, IssueProgress, IssueStanding, NewIssue};
+pub use team::{Team, TeamState};
+
 const SERVICE: &str = "Linear";
-
-const ISSUE: &str = "query Issue($id: String!) { issue(id: $id) { id identifier team { name key } } }";
-const CREATE: &str = "mutation Comment($input: CommentCreateInput!) \
-                      { commentCreate(input: $input) { success comment { id url } } }";
-const COMMENT: &str = "query Posted($id: String!) { comment(id: $id) { id url } }";
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Posted {
-    pub url: Option<String>,
-}
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LinearError {
@@ -35,104 +32,82 @@ pub enum LinearError {
         "{issue} belongs to the team {found}, not to {expected} as the repository says; nothing was sent"
     )]
     OtherTeam { issue: String, found: String, expected: String },
+    #[error("Linear has no team with the name or key `{team}`")]
+    NoTeam { team: String },
+    #[error("the team {team} has no state of the type `{kind}`")]
+    NoState { team: String, kind: &'static str },
 }
 
-/// Posts `body` on the issue. `occasion` tells apart two equal comments that are both meant: with the same issue, text
-/// and occasion there is never a second comment, however often it is tried.
-pub fn comment(
-    client: &Client,
-    service: &Service,
-    team: Option<&str>,
-    issue: &IssueId,
-    body: &str,
-    occasion: &str,
-    retry: &Retry,
-) -> Result<Posted, LinearError> {
-    let known = retry.run(|time| {
-        let data = ask(client, service, ISSUE, json!({"id": issue.as_str()}), time)?;
-        let text = |place: &str| data.pointer(place).and_then(Value::as_str).map(str::to_owned);
-        match text("/issue/id") {
-            Some(id) => Ok((id, text("/issue/team/name"), text("/issue/team/key"))),
-            None => Err(unknown_issue(issue)),
-        }
-    })?;
-    let (issue_id, team_name, team_key) = known;
-    if let (Some(expected), Some(found)) = (team, &team_name) {
-        let is_it = |name: &str| name.eq_ignore_ascii_case(expected);
-        if !is_it(found) && !team_key.as_deref().is_some_and(is_it) {
-            return Err(LinearError::OtherTeam {
-                issue: issue.to_string(),
-                found: found.clone(),
-                expected: expected.to_owned(),
-            });
-        }
-    }
-    let id = comment_id(&issue_id, body, occasion);
-    let input = json!({"input": {"id": id, "issueId": issue_id, "body": body}});
-    let mut unsure = false;
-    let posted = retry.run(|time| {
-        let created = ask(client, service, CREATE, input.clone(), time).and_then(|data| {
-            match data.pointer("/commentCreate/success").and_then(Value::as_bool) {
-                Some(true) => Ok(posted(&data, "/commentCreate/comment")),
-                _ => Err(Failed::for_now(ServiceError::NotUnderstood { service: SERVICE })),
+/// One user's access to it.
+#[derive(Clone, Copy, Debug)]
+pub struct Linear<'a> {
+    pub client: &'a Client,
+    pub service: &'a Service,
+    pub retry: &'a Retry,
+}
+
+impl Linear<'_> {
+    /// Makes something that has an id of ours, so that there is never a second one: whatever an attempt came to, the
+    /// next one looks first. `unsure` says that somebody may have tried before.
+    fn once<T>(
+        &self,
+        mut unsure: bool,
+        look: impl Fn(Duration) -> Result<Option<T>, Failed>,
+        create: impl Fn(Duration) -> Result<T, Failed>,
+    ) -> Result<T, ServiceError> {
+        self.retry.run(|time| {
+            if unsure && let Some(there) = look(time)? {
+                return Ok(there);
             }
-        });
-        match created {
-            // An earlier attempt may have arrived though no answer did; the id is then taken.
-            Err(failed) if unsure => {
-                let there = ask(client, service, COMMENT, json!({"id": id}), time);
-                match there {
-                    Ok(data) if data.pointer("/comment/id").is_some_and(Value::is_string) => {
-                        Ok(posted(&data, "/comment"))
-                    }
+            create(time).or_else(|failed| {
+                unsure = true;
+                // Refused, perhaps because somebody else was faster with the same id.
+                match failed.again {
+                    Again::Never => look(time).ok().flatten().ok_or(failed),
                     _ => Err(failed),
                 }
+            })
+        })
+    }
+
+    fn ask(&self, query: &str, variables: &Value, time: Duration) -> Result<Value, Failed> {
+        let authorization = authorization(self.service.token.reveal());
+        let headers = [("authorization", authorization.as_str()), ("content-type", "application/json")];
+        let body = json!({"query": query, "variables": variables}).to_string();
+        let endpoint = &self.service.endpoint;
+        let answer = self.client.send(Method::POST, endpoint, "", &headers, body.as_bytes(), time)?;
+        // Errors of GraphQL come with several statuses; what they say counts more.
+        let parsed: Option<Value> = serde_json::from_slice(&answer.body).ok();
+        if let Some(error) = parsed.as_ref().and_then(|value| value.pointer("/errors/0")) {
+            let mut failed = meaning(error, answer.status);
+            if let (Some(asked), true) = (answer.retry_after, failed.again != Again::Never) {
+                failed.again = Again::After(asked);
             }
-            other => {
-                unsure = other.is_err();
-                other
-            }
+            return Err(failed);
         }
-    })?;
-    Ok(posted)
+        successful(SERVICE, answer)?;
+        match parsed.and_then(|mut value| value.get_mut("data").map(Value::take)) {
+            Some(data @ Value::Object(_)) => Ok(data),
+            _ => Err(not_understood()),
+        }
+    }
 }
 
-fn posted(data: &Value, place: &str) -> Posted {
-    let url = data.pointer(&format!("{place}/url")).and_then(Value::as_str).map(str::to_owned);
-    Posted { url }
+/// `None` if Linear says that there is no such thing.
+fn if_there<T>(found: Result<Option<T>, Failed>) -> Result<Option<T>, Failed> {
+    match found {
+        Err(Failed { error: ServiceError::NotFound { .. }, .. }) => Ok(None),
+        other => other,
+    }
+}
+
+fn not_understood() -> Failed {
+    Failed::for_now(ServiceError::NotUnderstood { service: SERVICE })
 }
 
 fn unknown_issue(issue: &IssueId) -> Failed {
     let says = Says(Some(format!("there is no issue {issue}")));
     Failed::for_good(ServiceError::NotFound { service: SERVICE, says })
-}
-
-fn ask(
-    client: &Client,
-    service: &Service,
-    query: &str,
-    variables: Value,
-    time: Duration,
-) -> Result<Value, Failed> {
-    let authorization = authorization(service.token.reveal());
-    let headers = [("authorization", authorization.as_str()), ("content-type", "application/json")];
-    let body = json!({"query": query, "variables": variables}).to_string();
-    let answer = client.send(Method::POST, &service.endpoint, "", &headers, body.as_bytes(), time)?;
-    // Errors of GraphQL come with several statuses; what they say counts more.
-    let (status, retry_after) = (answer.status, answer.retry_after);
-    let parsed: Option<Value> = serde_json::from_slice(&answer.body).ok();
-    if let Some(error) = parsed.as_ref().and_then(|value| value.pointer("/errors/0")) {
-        let mut failed = meaning(error, status);
-        if let (Some(asked), true) = (retry_after, failed.again != super::retry::Again::Never) {
-            failed.again = super::retry::Again::After(asked);
-        }
-        return Err(failed);
-    }
-    successful(SERVICE, answer)?;
-    match parsed.and_then(|mut value| value.get_mut("data").map(Value::take)) {
-        Some(data @ Value::Object(_)) => Ok(data),
-        _ => Err(Failed::for_now(ServiceError::NotUnderstood { service: SERVICE })),
-    }
 }
 
 /// Personal keys stand alone; the tokens of applications are bearer tokens.
@@ -141,16 +116,24 @@ fn authorization(token: &str) -> String {
 }
 
 fn meaning(error: &Value, status: u16) -> Failed {
-    let code = error.pointer("/extensions/code").and_then(Value::as_str).unwrap_or_default();
-    let message =
-        error.get("message").and_then(Value::as_str).map(|text| text::first_characters(text, 200).to_owned());
-    let says = Says(message);
+    let text = |place: &str| error.pointer(place).and_then(Value::as_str).unwrap_or_default();
+    let (code, message, for_people) =
+        (text("/extensions/code"), text("/message"), text("/extensions/userPresentableMessage"));
+    let words = if for_people.is_empty() { message } else { for_people };
+    let says = Says(Some(text::first_characters(words, 200).to_owned()).filter(|words| !words.is_empty()));
+    // What is missing has the code of any wrong input, and is told by its words alone.
+    let is_missing = code == "ENTITY_NOT_FOUND"
+        || message.starts_with("Entity not found")
+        || for_people.starts_with("Could not find referenced");
     match code {
+        _ if is_missing => Failed::for_good(ServiceError::NotFound { service: SERVICE, says }),
         "RATELIMITED" => Failed::for_now(ServiceError::TooOften { service: SERVICE, status }),
         "AUTHENTICATION_ERROR" | "FORBIDDEN" => {
             Failed::for_good(ServiceError::Refused { service: SERVICE, status })
         }
-        "ENTITY_NOT_FOUND" => Failed::for_good(ServiceError::NotFound { service: SERVICE, says }),
+        "INTERNAL_SERVER_ERROR" | "LOCK_TIMEOUT" => {
+            Failed::for_now(ServiceError::Trouble { service: SERVICE, status })
+        }
         _ => match status {
             401 | 403 => Failed::for_good(ServiceError::Refused { service: SERVICE, status }),
             429 => Failed::for_now(ServiceError::TooOften { service: SERVICE, status }),
@@ -160,14 +143,8 @@ fn meaning(error: &Value, status: u16) -> Failed {
     }
 }
 
-/// A UUID (version 4 by its form, as Linear asks for) that the same comment always has.
-fn comment_id(issue: &str, body: &str, occasion: &str) -> String {
-    let mut hash = Sha256::new();
-    for part in [issue, body, occasion] {
-        hash.update((part.len() as u64).to_be_bytes());
-        hash.update(part);
-    }
-    let hex = text::hexadecimal(&hash.finalize());
-    let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
+/// A UUID (version 4 by its form, as Linear asks for) of at least 32 hexadecimal digits.
+pub fn uuid(hexadecimal: &str) -> String {
+    let part = |from: usize, to: usize| hexadecimal.get(from..to).unwrap_or_default();
     format!("{}-{}-4{}-a{}-{}", part(0, 8), part(8, 12), part(13, 16), part(17, 20), part(20, 32))
 }

@@ -45,6 +45,8 @@ pub enum ServiceError {
     Unexpected { service: &'static str, status: u16, says: Says },
     #[error("what {service} answered was not understood")]
     NotUnderstood { service: &'static str },
+    #[error("{error}; it asks to wait {}", text::duration_in_words(*wait))]
+    AskedToWait { error: Box<ServiceError>, wait: Duration },
 }
 
 /// A service's own words about an error, where it has any.
@@ -149,7 +151,12 @@ impl Retry {
             };
             let left = end.saturating_duration_since(Instant::now());
             if tried >= self.attempts || pause >= left {
-                return Err(failed.error);
+                return Err(match failed.again {
+                    Again::After(wait) if wait >= left => {
+                        ServiceError::AskedToWait { error: Box::new(failed.error), wait }
+                    }
+                    _ => failed.error,
+                });
             }
             std::thread::sleep(pause);
         }

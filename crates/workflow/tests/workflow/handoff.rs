@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use workflow::handoff::{
     CUT, ChangedFile, CommandOutcome, CommandRun, Document, Facts, Kind, Limits, Oversized, Report, check,
-    truncate,
+    find, truncate,
 };
 use workflow::tokens;
 
@@ -227,6 +227,38 @@ fn what_is_no_object_is_no_hand_off() {
         assert!(!report.accepted);
         assert_eq!(report.problems[0].field, "");
     }
+}
+
+/// Models put their JSON into a fence, or a sentence before it.
+#[test]
+fn the_document_is_found_in_a_fence_and_among_prose() {
+    let (wanted, pretty) = (response(), serde_json::to_string_pretty(&response()).unwrap());
+    let draft = with(response(), "/context_summary", json!("a draft"));
+    let partial = without(response(), "/status");
+    for text in [
+        format!("```json\n{pretty}\n```"),
+        format!("Here is the result {{as asked}}:\n\n```\n{pretty}\n```\nAnything else?"),
+        format!("~~~~\n{wanted}\n~~~~"),
+        format!("I set `{{}}` and {{\"task_id\": 1}} aside.\n{pretty}"),
+        format!("{wanted}\n\nDone: the map is {{\"a\": {{\"b\": [1]}}}}."),
+        format!("First {draft}, then\n{wanted}\n"),
+        format!("{wanted}\nwhat it would be without a status: {partial}"),
+        format!("\u{feff}```json\n{pretty}\n```"),
+        format!("{{\"cut off\": [{{\n{wanted}"),
+    ] {
+        let found = find(text.as_bytes()).unwrap();
+        assert_eq!((&found.document, found.surrounded), (&wanted, true), "{text}");
+    }
+    for alone in [wanted.to_string(), format!("\u{feff}\n{pretty}\n")] {
+        let found = find(alone.as_bytes()).unwrap();
+        assert_eq!((&found.document, found.surrounded), (&wanted, false), "{alone}");
+    }
+    for none in ["", "no json", "{", "a set {} of {\"other\": \"things\"}", "```json\n{\"task_id\": \n```"] {
+        assert!(find(none.as_bytes()).is_err(), "{none}");
+    }
+    // Half a character is no reason to lose the answer.
+    let cut = find(br#"so: {"task_id": "T1", "context_summary": "cut \ud83c"}"#).unwrap();
+    assert_eq!(cut.document["context_summary"], "cut \u{fffd}");
 }
 
 #[test]

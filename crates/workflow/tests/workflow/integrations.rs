@@ -1,5 +1,6 @@
 mod branch;
 mod linear;
+mod linear_server;
 mod preview;
 mod server;
 mod settings;
@@ -22,7 +23,7 @@ fn service(url: &str) -> Service {
 }
 
 fn client() -> Client {
-    Client::new(Proxy::None)
+    Client::new(Proxy::None, jiff::Timestamp::now)
 }
 
 /// As in earnest, with pauses that nobody notices.

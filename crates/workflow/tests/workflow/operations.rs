@@ -226,6 +226,20 @@ fn p1_resume_is_the_current_phase_else_the_failed_one_else_the_next() {
     assert_eq!(state.resume_point(&name).unwrap().0, workflow::ResumePoint::default());
 }
 
+/// Of two phases that were under way at once, the one that has not ended goes on.
+#[test]
+fn a_phase_that_is_still_under_way_is_resumed_as_such() {
+    let folder = Folder::with_git();
+    let (state, name) = (folder.state(), name("design", None));
+    for (phase, update) in
+        [("research", Status::InProgress), ("planning", Status::InProgress), ("planning", Status::Complete)]
+    {
+        state.update_phase(&name, phase, &status(update), minute(0)).unwrap();
+    }
+    let point = state.resume_point(&name).unwrap().0;
+    assert_eq!((point.phase.as_deref(), point.status), (Some("research"), Some(Status::InProgress)));
+}
+
 #[test]
 fn the_last_three_summaries_are_told_the_latest_first() {
     let folder = Folder::with_git();

@@ -64,6 +64,16 @@ fn every_reason_is_told() {
     );
 }
 
+/// A word that the format does not have may mean anything.
+#[test]
+fn an_unknown_status_is_no_permission() {
+    let gate = ship_gate(shipping("complete", "done").file(), &[], &fine());
+    assert_eq!(
+        (gate.ship_allowed, gate.blockers),
+        (false, vec!["Phase `commit` is `done`: say `complete` or `skipped` if it is over".to_owned()])
+    );
+}
+
 #[test]
 fn what_nobody_knows_is_no_permission() {
     let facts = ShipFacts {

@@ -6,11 +6,14 @@ use jiff::Timestamp;
 use text::counted;
 use transcript::visible;
 
-use super::{NameArguments, WorkflowCommonArguments, ended, output, warn};
+use super::{NameArguments, WorkflowCommonArguments, output, outside::Outside, warn};
 use crate::error::CommandError;
 use crate::printer::{GOOD, Printer};
 
 /// Mark a workflow as complete; phases that were still to come are dropped
+///
+/// Its issue of Linear ends too, if issues are kept from here (docs/integrations.md) and no workflow that began later is
+/// unfinished.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone workflow complete implement --feature parser")]
@@ -35,6 +38,6 @@ pub(super) fn run(arguments: &CompleteArguments, printer: &Printer) -> Result<Ex
         };
         format!("{} is {GOOD}complete{GOOD:#}{dropped}\n", visible(&name.to_string()))
     })?;
-    ended::tell_of_workflow(&state, &name, &saved.workflow, printer);
+    Outside::of(&state, &name, printer).tell_of_end(&saved.workflow);
     Ok(ExitCode::SUCCESS)
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use text::counted;
 use transcript::visible;
 use workflow::output::{DiffOutput, SaveName};
@@ -48,11 +48,9 @@ pub(super) fn run(arguments: &WorkflowDiffArguments, printer: &Printer) -> Resul
     let to = arguments.to.unwrap_or(saves.len());
     let from = arguments.from.unwrap_or(to.saturating_sub(1));
     let (before, after) = (at(&saves, from)?, at(&saves, to)?);
-    let nothing = Map::new();
-    let differences = workflow::diff(
-        before.map_or(&nothing, |save| &save.workflow),
-        after.map_or(&nothing, |save| &save.workflow),
-    );
+    let document =
+        |save: Option<&Save>| save.map(|save| workflow::readable_object(&save.workflow)).unwrap_or_default();
+    let differences = workflow::diff(&document(before), &document(after));
     let named = |number, save: Option<&Save>| SaveName {
         save: number,
         saved_at: save.and_then(|save| save.saved_at.clone()),

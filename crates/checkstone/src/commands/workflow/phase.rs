@@ -7,10 +7,11 @@ use clap::builder::PossibleValue;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use transcript::visible;
-use workflow::{PhaseUpdate, ResumePoint, Status};
+use workflow::{Phase, PhaseUpdate, ResumePoint, Status};
 
 use super::{
-    NameArguments, WorkflowCommonArguments, ended, next_sentence, object, output, warn, warn_of_length,
+    NameArguments, WorkflowCommonArguments, next_sentence, object, output, outside::Outside, warn,
+    warn_of_length,
 };
 use crate::commands::tokens;
 use crate::error::CommandError;
@@ -92,16 +93,18 @@ pub(super) fn run(arguments: &PhaseArguments, printer: &Printer) -> Result<ExitC
     let output = output(&name, Some(&saved.path), &saved.workflow, &saved.warnings);
     printer.answer(arguments.common.json, &output, || {
         let file = saved.workflow.file();
-        let status = file.phase(&arguments.phase).map_or(Status::Pending, |phase| phase.status);
+        let status = file.phase(&arguments.phase).map(Phase::status_in_words).unwrap_or_default();
         let point = ResumePoint::of(file);
         let next = match point.phase.as_deref() {
             Some(next) if next == arguments.phase => String::new(),
             _ => format!("; {}", next_sentence(&point, false)),
         };
         let (name, phase) = (visible(&name.to_string()), visible(&arguments.phase));
-        format!("{STRONG}{name}{STRONG:#}: {phase} is {status}{next}\n")
+        format!("{STRONG}{name}{STRONG:#}: {phase} is {}{next}\n", visible(&status))
     })?;
-    ended::tell_of_phase(&state, &name, &arguments.phase, update.status, &saved.workflow, printer);
+    if let Some(Status::InProgress | Status::Complete | Status::Failed) = update.status {
+        Outside::of(&state, &name, printer).tell_of_phase(&arguments.phase, &saved.workflow);
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -47,6 +47,16 @@ pub(super) fn of(name: &Name, workflow: &Workflow, now: Timestamp, width: Option
             let _ = writeln!(text, "\n{style}{}{style:#}\n  {words}", visible(phase));
         }
     }
+    let record = workflow.issue_record();
+    if let Some(issue) = &record.issue {
+        let url = record.url.as_ref().map(|url| format!(" {}", visible(url))).unwrap_or_default();
+        let _ = writeln!(text, "\nissue: {STRONG}{}{STRONG:#}{url}", visible(issue));
+    }
+    if !record.unsent.is_empty() {
+        let news =
+            record.unsent.iter().map(|phase| phase.as_deref().map_or_else(|| "the end".to_owned(), visible));
+        let _ = writeln!(text, "  {BAD}not sent yet:{BAD:#} {}", news.collect::<Vec<_>>().join(", "));
+    }
     if let Some(gate) = &file.gate {
         let (style, word) = if gate.ship_allowed { (GOOD, "may be shipped") } else { (BAD, "blocked") };
         let _ = writeln!(text, "\ngate: {style}{word}{style:#}");
@@ -70,13 +80,14 @@ fn span(phase: &Phase, now: Timestamp) -> Option<Span> {
 fn rows(text: &mut String, workflow: &Workflow, now: Timestamp, width: usize) {
     let file = workflow.file();
     let to_come = file.state.pending_phases.iter().filter(|name| file.phase(name).is_none());
-    let phases: Vec<(&str, Status, Option<Span>)> = file
+    let pending = || Status::Pending.to_string();
+    let phases: Vec<(&str, Status, String, Option<Span>)> = file
         .phases
         .iter()
-        .map(|(name, phase)| (name.as_str(), phase.status, span(phase, now)))
-        .chain(to_come.map(|name| (name.as_str(), Status::Pending, None)))
+        .map(|(name, phase)| (name.as_str(), phase.status, phase.status_in_words(), span(phase, now)))
+        .chain(to_come.map(|name| (name.as_str(), Status::Pending, pending(), None)))
         .collect();
-    let spans = || phases.iter().filter_map(|(_, _, span)| *span);
+    let spans = || phases.iter().filter_map(|(.., span)| *span);
     let scale = spans().map(|span| span.0).min().zip(spans().map(|span| span.1).max());
     let shown: Vec<String> =
         phases.iter().map(|(name, ..)| fit(&visible(name), Some(LONGEST_NAME))).collect();
@@ -85,20 +96,21 @@ fn rows(text: &mut String, workflow: &Workflow, now: Timestamp, width: usize) {
     let room = width.saturating_sub(name_width + 28).clamp(10, 60);
     let mark = Column::left(0).gap(1);
     let mut table = Table::new([mark, Column::left(0), Column::left(11), Column::right(7), Column::left(0)]);
-    for ((_, status, span), name) in phases.iter().zip(shown) {
+    for ((_, status, word, span), name) in phases.iter().zip(shown) {
         let (mark, style) = match status {
             Status::Complete => ("  ✓", GOOD),
             Status::Failed => ("  ✗", BAD),
             Status::InProgress => ("  ▶", DOUBTFUL),
             Status::Skipped => ("  -", FAINT),
             Status::Pending => ("  ·", FAINT),
+            Status::Unknown => ("  ?", DOUBTFUL),
         };
         let lasted = span
             .map(|(start, end)| short_duration(end.duration_since(start).unsigned_abs()))
             .unwrap_or_default();
         let bar = scale.zip(*span).map(|(scale, span)| bar(scale, span, room)).unwrap_or_default();
         let (mark, bar) = (Cell::styled(mark, style), Cell::styled(bar, style));
-        table.row([mark, name.into(), status.to_string().into(), lasted.into(), bar]);
+        table.row([mark, name.into(), visible(word).into(), lasted.into(), bar]);
     }
     text.push_str(&table.lines(None));
 }

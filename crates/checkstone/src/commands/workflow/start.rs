@@ -4,18 +4,23 @@ use std::process::ExitCode;
 
 use jiff::Timestamp;
 use transcript::visible;
-use workflow::output::WorkflowOutput;
+use workflow::output::{KnownIssue, WorkflowOutput};
 use workflow::{Begin, Name, usual_phases};
 
-use super::{NameArguments, WorkflowCommonArguments, next_sentence, output, typed_phase, warn};
+use super::{
+    NameArguments, WorkflowCommonArguments, next_sentence, output, outside::Outside, typed_phase, warn,
+};
 use crate::error::{CommandError, Warning};
 use crate::printer::{FAINT, Printer, STRONG};
 
 /// Begin a workflow, or go on with one that is unfinished
 ///
-/// A workflow that is complete goes to the archive, and a new one begins.
+/// A workflow that is complete goes to the archive, and a new one begins. If issues of Linear are kept from here
+/// (docs/integrations.md), one with the phase `issue-creation`, such as `start`, gets its issue, once; and what Linear
+/// has not heard of an unfinished one is sent again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
+  checkstone workflow start start --feature parser --title 'Parse dates'
   checkstone workflow start design --feature parser
   checkstone workflow start implement --fresh
   checkstone workflow start deploy --phases build,roll-out,watch")]
@@ -28,6 +33,9 @@ pub(super) struct StartArguments {
     /// The phases, in order; those that the command usually has where they are not given
     #[arg(long, value_name = "PHASE,…", value_delimiter = ',')]
     phases: Option<Vec<String>>,
+    /// The title of the issue; the feature's name where it is not given
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
     #[command(flatten)]
     common: WorkflowCommonArguments,
 }
@@ -53,16 +61,28 @@ pub(super) fn run(arguments: &StartArguments, printer: &Printer) -> Result<ExitC
         let kept = Warning::new("the workflow is unfinished and keeps its phases; `--phases` is ignored");
         printer.warning(kept.hint("`--fresh` archives it and starts over"));
     }
+    let outside = Outside::of(&state, &name, printer);
+    let may_have_issue = started.workflow.wants_issue() || started.workflow.issue_record().issue.is_some();
+    if arguments.title.is_some() && !(outside.keeps_issues() && may_have_issue) {
+        let ignored = Warning::new("`--title` is ignored: no issue is created");
+        printer.warning(ignored.hint("docs/integrations.md says when one is"));
+    }
+    let (workflow, problem) = outside.begin_issue(started.workflow, arguments.title.as_deref());
+    outside.send_unsent(&workflow);
     let archived = started.archived.map(|archived| archived.id);
-    let output = WorkflowOutput {
+    let mut output = WorkflowOutput {
         resumed: started.resumed,
         archived,
-        ..output(&name, Some(&started.path), &started.workflow, &started.warnings)
+        ..output(&name, Some(&started.path), &workflow, &started.warnings)
     };
-    printer.answer(arguments.common.json, &output, || shown(&name, &output))
+    if let Some(problem) = problem {
+        output.warnings.push(problem.message.clone());
+        printer.warning(problem);
+    }
+    printer.answer(arguments.common.json, &output, || shown(&name, &output, outside.branch()))
 }
 
-fn shown(name: &Name, output: &WorkflowOutput) -> String {
+fn shown(name: &Name, output: &WorkflowOutput, branch: Option<&str>) -> String {
     let point = &output.resume_point;
     let deed = if output.resumed { "Going on with" } else { "Started" };
     let mut text = format!("{deed} {STRONG}{}{STRONG:#}: ", visible(&name.to_string()));
@@ -73,6 +93,16 @@ fn shown(name: &Name, output: &WorkflowOutput) -> String {
     }
     if let Some(id) = &output.archived {
         text.push_str(&format!("  The one before is in the archive as {}\n", visible(id)));
+    }
+    if let Some(KnownIssue { issue, url, branch: own }) = &output.issue {
+        // The phase that created it says so already.
+        if !point.summaries.iter().any(|earlier| earlier.summary.starts_with(issue.as_str())) {
+            let url = url.as_ref().map(|url| format!(": {}", visible(url))).unwrap_or_default();
+            text.push_str(&format!("  {FAINT}issue:{FAINT:#} {}{url}\n", visible(issue)));
+        }
+        if let Some(own) = own.as_deref().filter(|own| branch.is_some_and(|branch| branch != *own)) {
+            text.push_str(&format!("  {FAINT}git switch --create {}{FAINT:#}\n", text::shell_word(own)));
+        }
     }
     if let Some(phase) = &point.phase {
         let typed = typed_phase(name, phase);

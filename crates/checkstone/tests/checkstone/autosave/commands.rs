@@ -55,7 +55,10 @@ fn a_dry_run_shows_and_does_nothing() {
     world.work_until(20);
     let (code, told) = run(&world, &["autosave", "--dry-run", "--json"]);
     assert_eq!((code, world.commits(), world.has("CLAUDE.md")), (0, 1, false));
-    assert_eq!(told["message"], "wip: claude on main\n\nSaved by itself: somebody asked for it.\n");
+    assert_eq!(
+        told["message"],
+        "wip: claude on main\n\nNotes on the session, since somebody asked for it.\n"
+    );
     assert_eq!(told["paths"], json!(["CLAUDE.md"]));
     insta::assert_snapshot!(without_durations(told["section"].as_str().unwrap()), @"
     - When: [time], somebody asked for it (save 1 of the session)
@@ -82,9 +85,9 @@ fn a_dry_run_shows_and_does_nothing() {
 
     wip: codex on main
 
-    Saved by itself: somebody asked for it.
+    Notes on the session, since somebody asked for it.
 
-    Push: none, there is no remote `origin`
+    Push: none, there is no remote to push to
 
     Nothing was done: this was only shown.
     --- stderr
@@ -116,11 +119,11 @@ fn a_dry_run_tells_of_the_push_and_of_what_stands_in_the_way() {
 
     checkpoint: auto-checkpoint
 
-    Saved by itself: somebody asked for it.
+    Notes on the session, since somebody asked for it.
 
     Co-Authored-By: Claude <noreply@anthropic.com>
 
-    Push: to `main` of `origin`, with 1 commit that `origin` does not have yet
+    Push: to `main` of `origin`, along with 1 other commit
 
     Nothing was done: this was only shown.
     --- stderr
@@ -147,7 +150,7 @@ fn a_dry_run_tells_of_the_push_and_of_what_stands_in_the_way() {
 
     checkpoint: auto-checkpoint
 
-    Saved by itself: somebody asked for it.
+    Notes on the session, since somebody asked for it.
 
     Co-Authored-By: Claude <noreply@anthropic.com>
 
@@ -170,7 +173,7 @@ fn by_hand_a_secret_a_staged_version_and_a_complaint_are_explained() {
     let output = world.checkstone(&["autosave", "--json"]).answer();
     let told = valid(&output.stdout, "autosave.schema.json");
     let remarks = told["remarks"].to_string();
-    insta::assert_snapshot!(without_durations(&remarks), @r#"["of `CLAUDE.md` another version was staged; `git cat-file -p [hash]` shows it","after the commit: the hook `post-commit` refused the commit: no more disk"]"#);
+    insta::assert_snapshot!(without_durations(&remarks), @r#"["you had staged another version of `CLAUDE.md`, which `git cat-file -p [hash]` shows","after the commit: the hook `post-commit` refused the commit: no more disk"]"#);
     let secret = format!("sk_live_{}", "zQ8kV3nT6wYb1LxC9mRd4HsJ7pFg2Ae0");
     world.write("key.txt", &format!("{secret}\n"));
     let output = world.checkstone(&["autosave"]).answer();
@@ -215,7 +218,7 @@ fn settings_with_a_mistake_save_nothing() {
 
 #[test]
 fn what_could_not_be_saved_or_pushed_is_the_exit_code() {
-    let world = World::new("");
+    let world = World::new("[autosave]\npush = 'always'\n");
     world.git(&["remote", "add", "origin", "/nonexistent/repository.git"]);
     world.work_until(20);
     let (code, told) = run(&world, &["autosave", "--json"]);
@@ -344,7 +347,7 @@ fn status_tells_people_of_the_last_save() {
     repository  [folder]/repo
     policy      none, so every stop passes
     autosave    on: saves once the context is 40 % full
-    last save   [time] saved: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree
+    last save   [time] saved: notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree
     saves       1 saved, [duration] each, 0 failed, 0 pushed, 0 not pushed
     snapshot    [id] before an autosave (claude 9f3c2f1e-1111-4222-8333-444455556666)
     state       [folder]/state

@@ -64,7 +64,7 @@ fn commit_message_contains_auto_checkpoint() {
     world.work_until(41);
     assert_eq!(
         world.git(&["log", "-1", "--format=%B"]),
-        "checkpoint: auto-checkpoint\n\nSaved by itself: the context is 41 % full.\n\n\
+        "checkpoint: auto-checkpoint\n\nNotes on the session, since the context is 41 % full.\n\n\
          Co-Authored-By: Claude <noreply@anthropic.com>"
     );
 }
@@ -76,13 +76,13 @@ fn log_file_confirms_successful_execution() {
     world.work_until(41);
     let ours = world.log();
     insta::assert_snapshot!(without_durations(&ours), @"
-    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote `origin` ([duration]) [[timings]]
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to ([duration]) [[timings]]
     [time] claude 9f3c2f1e-1111-4222-8333-444455556666 hold: the agent was told of the save and goes on [[timings]]
     ");
     let theirs = std::fs::read_to_string(world.workplace.path("home/.claude/auto-continue.log")).unwrap();
     insta::assert_snapshot!(redacted(&theirs), @"
     [[time]] 🚀 Executing checkpoint directly in hook
-    [[time]] committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote `origin`
+    [[time]] notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to
     [[time]] ✅ Direct checkpoint execution completed
     ");
 }
@@ -92,7 +92,7 @@ fn hook_output_indicates_direct_execution() {
     let world = World::new(AUTONOMOUS);
     let answer = world.work_until(41);
     assert!(
-        to_person(&answer).starts_with("✅ [checkstone] Auto-checkpoint executed: committed "),
+        to_person(&answer).starts_with("✅ [checkstone] Auto-checkpoint executed: notes committed as "),
         "{answer:#}"
     );
     let execution = &answer["autonomous_execution"];
@@ -136,7 +136,7 @@ fn the_table_of_execution_modes() {
     let answer = normal.work_until(41);
     assert_eq!((normal.commits(), normal.has("CLAUDE.md")), (1, false));
     assert_eq!(answer["decision"], json!(null));
-    insta::assert_snapshot!(redacted(to_person(&answer)), @"[checkstone] The context is 41 % full: run `checkstone autosave` to save the work, then compact or begin a new session");
+    insta::assert_snapshot!(redacted(to_person(&answer)), @"[checkstone] The context is 41 % full: run `checkstone autosave` to commit notes on the work, then compact or begin a new session");
 
     let failed = World::new(AUTONOMOUS);
     failed.write(".git/hooks/pre-commit", "#!/bin/sh\necho 'no commits today'\nexit 1\n");
@@ -144,10 +144,10 @@ fn the_table_of_execution_modes() {
     let answer = failed.work_until(41);
     assert_eq!((failed.commits(), failed.has("CLAUDE.md")), (1, false));
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context fills up, and your work could not be saved: nothing was committed: the hook `pre-commit` refused the commit: no commits today; the whole tree is kept in snapshot [id].
+    [checkstone] The context fills up, and nothing was committed: the hook `pre-commit` refused the commit: no commits today; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then go on with the task.
     - Task: Fix the counting
     ");
     assert_eq!(answer["autonomous_execution"]["executed_directly"], false);
@@ -156,7 +156,7 @@ fn the_table_of_execution_modes() {
     let answer = success.work_until(41);
     assert_eq!((success.commits(), success.has("CLAUDE.md")), (2, true));
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] Your work was saved, since the context is 41 % full: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote `origin`.
+    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to.
 
     Go on with the task.
     - Task: Fix the counting
@@ -264,7 +264,7 @@ fn the_agent_is_told_what_was_saved_and_what_is_next() {
     let answer = world.stop();
     let said = to_agent(&answer);
     insta::assert_snapshot!(redacted(said), @"
-    [checkstone] Your work was saved, since the context is 45 % full: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote `origin`.
+    [checkstone] The context is 45 % full. Notes and 1 other file committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to.
 
     Go on with the task.
     - Task: Count the words
@@ -288,6 +288,61 @@ fn the_agent_is_told_what_was_saved_and_what_is_next() {
     - Next: `count the words`
     ");
     assert_eq!(world.git(&["show", "--name-only", "--format=", "HEAD"]), "CLAUDE.md\nbuildguide.md");
+}
+
+/// S13: what was committed is said, and nothing more: notes are not the work.
+#[test]
+fn s13_the_message_and_the_commit_say_what_was_committed() {
+    let said = |configuration: &str, guide: Option<&str>| {
+        let world = World::new(configuration);
+        if let Some(guide) = guide {
+            world.write("buildguide.md", guide);
+        }
+        let answer = world.work_until(41);
+        let person = redacted(to_person(&answer));
+        format!("{person}\n{}", world.git(&["log", "-1", "--format=%s%n%b"]))
+    };
+    let found = [
+        said(AUTONOMOUS, None),
+        said(AUTONOMOUS, Some("- [ ] Next\n")),
+        said(&format!("{AUTONOMOUS}include = 'all'\n"), None),
+    ];
+    insta::assert_snapshot!(found.join("\n\n"), @"
+    ✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to
+    checkpoint: auto-checkpoint
+    Notes on the session, since the context is 41 % full.
+
+    Co-Authored-By: Claude <noreply@anthropic.com>
+
+    ✅ [checkstone] Auto-checkpoint executed: notes and 1 other file committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to
+    checkpoint: auto-checkpoint
+    Notes on the session, since the context is 41 % full.
+
+    Co-Authored-By: Claude <noreply@anthropic.com>
+
+    ✅ [checkstone] Auto-checkpoint executed: notes and 1 other file committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to
+    checkpoint: auto-checkpoint
+    Notes on the session, and what its turn changed, since the context is 41 % full.
+
+    Co-Authored-By: Claude <noreply@anthropic.com>
+    ");
+}
+
+/// S8: a version of the notes that was staged, and is neither in HEAD nor on the disk, can be found again.
+#[test]
+fn s8_staged_notes_are_not_dropped_in_silence() {
+    let world = World::new(AUTONOMOUS);
+    world.write("CLAUDE.md", "# Mine\n\nstaged\n");
+    world.git(&["add", "CLAUDE.md"]);
+    world.write("CLAUDE.md", "# Mine\n\non the disk\n");
+    let staged = world.git(&["rev-parse", ":CLAUDE.md"]);
+    let answer = world.work_until(41);
+    insta::assert_snapshot!(redacted(to_person(&answer)), @"✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, you had staged another version of `CLAUDE.md`, which `git cat-file -p [hash]` shows, not pushed: there is no remote to push to");
+    let named = to_person(&answer).split("cat-file -p ").nth(1).unwrap().split('`').next().unwrap();
+    assert_eq!(
+        (world.git(&["rev-parse", named]), world.git(&["cat-file", "-p", named])),
+        (staged, "# Mine\n\nstaged".to_owned())
+    );
 }
 
 #[test]
@@ -318,7 +373,7 @@ fn a_snapshot_keeps_the_whole_tree() {
     let name = format!("refs/checkstone/snapshots/main/{id}");
     assert_eq!(world.git(&["show", &format!("{name}:scratch.txt")]), "precious");
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] Your work was saved, since the context is 41 % full: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote `origin`.
+    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to.
 
     Go on with the task.
     - Task: Fix the counting
@@ -337,11 +392,11 @@ fn a12_a_secret_is_not_committed() {
     let answer = world.stop();
     assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false), "{answer:#}");
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] Your work was not saved: nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id].
+    [checkstone] Nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id].
 
     Take it out of what is kept in the repository, or mark the line with `checkstone:allow-secret` if it is none; do not commit it.
     ");
-    insta::assert_snapshot!(redacted(answer.to_string()), @r#"{"decision":"block","reason":"[checkstone] Your work was not saved: nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id].\n\nTake it out of what is kept in the repository, or mark the line with `checkstone:allow-secret` if it is none; do not commit it.","systemMessage":"⚠️ [checkstone] Auto-checkpoint failed: nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id]","autonomous_execution":{"enabled":true,"skill":"checkpoint","reason":"context_threshold","executed_directly":false,"router_decision":{"route":"none","percent":41,"iteration":1,"commit":null,"branch":null,"snapshot":"[id]","push":"none","detail":"nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id]"}}}"#);
+    insta::assert_snapshot!(redacted(answer.to_string()), @r#"{"decision":"block","reason":"[checkstone] Nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id].\n\nTake it out of what is kept in the repository, or mark the line with `checkstone:allow-secret` if it is none; do not commit it.","systemMessage":"⚠️ [checkstone] Auto-checkpoint failed: nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id]","autonomous_execution":{"enabled":true,"skill":"checkpoint","reason":"context_threshold","executed_directly":false,"router_decision":{"route":"none","percent":41,"iteration":1,"commit":null,"branch":null,"snapshot":"[id]","push":"none","detail":"nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id]"}}}"#);
     insta::assert_snapshot!(without_durations(world.log()), @"
     [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id] ([duration]) [[timings]]
     [time] claude 9f3c2f1e-1111-4222-8333-444455556666 hold: the agent was told of the save and goes on [[timings]]
@@ -383,7 +438,7 @@ fn include_all_leaves_out_what_is_too_large() {
     world.turn("Make it large", 41);
     let answer = world.stop();
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] Your work was saved, since the context is 41 % full: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, not committed: `large.bin` (it is over 32 MB and cannot be looked through for secrets), not pushed: there is no remote `origin`.
+    [checkstone] The context is 41 % full. Notes and 1 other file committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not committed: `large.bin` (it is over 32 MB and cannot be looked through for secrets), not pushed: there is no remote to push to.
 
     Go on with the task.
     - Task: Make it large
@@ -400,7 +455,7 @@ fn a_snapshot_that_has_not_everything_says_so() {
     world.git(&["init", "--quiet", "inner"]);
     let answer = world.work_until(41);
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] Your work was saved, since the context is 41 % full: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the tree without 1 file, not pushed: there is no remote `origin`.
+    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the tree without 1 file, not pushed: there is no remote to push to.
 
     Go on with the task.
     - Task: Fix the counting
@@ -434,7 +489,7 @@ fn a12_a_secret_that_is_cut_does_not_get_into_the_notes() {
     - Open errors: `(withheld: it looks like a secret)`
     ");
     assert_eq!(notes.matches("(withheld: ").count(), 3, "{notes}");
-    insta::assert_snapshot!(redacted(answer.to_string()), @r#"{"decision":"block","reason":"[checkstone] Your work was saved, since the context is 41 % full: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote `origin`.\n\nGo on with the task.\n- Task: (withheld: it looks like a secret)\n- Open error: (withheld: it looks like a secret)\nIf all of it is done, say so and stop.","systemMessage":"✅ [checkstone] Auto-checkpoint executed: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote `origin`","autonomous_execution":{"enabled":true,"skill":"checkpoint","reason":"context_threshold","executed_directly":true,"router_decision":{"route":"direct","percent":41,"iteration":1,"commit":"[hash]","branch":"main","snapshot":"[id]","push":"none","detail":"committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote `origin`"}}}"#);
+    insta::assert_snapshot!(redacted(answer.to_string()), @r#"{"decision":"block","reason":"[checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to.\n\nGo on with the task.\n- Task: (withheld: it looks like a secret)\n- Open error: (withheld: it looks like a secret)\nIf all of it is done, say so and stop.","systemMessage":"✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to","autonomous_execution":{"enabled":true,"skill":"checkpoint","reason":"context_threshold","executed_directly":true,"router_decision":{"route":"direct","percent":41,"iteration":1,"commit":"[hash]","branch":"main","snapshot":"[id]","push":"none","detail":"notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to"}}}"#);
 }
 
 pub(crate) fn executable(world: &World, path: &str) {

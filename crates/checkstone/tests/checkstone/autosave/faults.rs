@@ -21,10 +21,10 @@ fn a10_a_failing_commit_hook_leaves_the_notes_and_signals() {
     let answer = world.work_until(41);
     assert_eq!((world.commits(), world.text("CLAUDE.md").as_str()), (1, notes));
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context fills up, and your work could not be saved: nothing was committed: the hook `pre-commit` refused the commit: the linter is unhappy; the whole tree is kept in snapshot [id].
+    [checkstone] The context fills up, and nothing was committed: the hook `pre-commit` refused the commit: the linter is unhappy; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then go on with the task.
     - Task: Fix the counting
     ");
     assert!(to_person(&answer).starts_with("⚠️ [checkstone] Auto-checkpoint failed: nothing was committed"));
@@ -52,10 +52,10 @@ fn a10_notes_that_a_failing_hook_has_changed_are_put_back() {
         told.push(redacted(world.text(".git/checkstone/notes-after-hook")));
     }
     insta::assert_snapshot!(told.join("\n---\n"), @"
-    [checkstone] The context fills up, and your work could not be saved: nothing was committed: the hook `pre-commit` refused the commit: it ended with exit status: 1; the whole tree is kept in snapshot [id].
+    [checkstone] The context fills up, and nothing was committed: the hook `pre-commit` refused the commit: it ended with exit status: 1; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then go on with the task.
     - Task: Fix the counting
 
     ---
@@ -71,10 +71,10 @@ fn a10_notes_that_a_failing_hook_has_changed_are_put_back() {
     * Open errors: none
 
     ---
-    [checkstone] The context fills up, and your work could not be saved: nothing was committed: the hook `pre-commit` refused the commit: it ended with exit status: 1; the whole tree is kept in snapshot [id].
+    [checkstone] The context fills up, and nothing was committed: the hook `pre-commit` refused the commit: it ended with exit status: 1; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then go on with the task.
     - Task: Fix the counting
 
     ---
@@ -156,17 +156,17 @@ fn notes_that_git_does_not_look_at_are_told_and_put_back() {
         told.push(redacted(to_agent(&answer)));
     }
     insta::assert_snapshot!(told.join("\n---\n"), @"
-    [checkstone] The context fills up, and your work could not be saved: nothing was committed: git shows no change in `CLAUDE.md`: take `git update-index --skip-worktree` or `--assume-unchanged` back, or name another file with `notes`; the whole tree is kept in snapshot [id].
+    [checkstone] The context fills up, and nothing was committed: git shows no change in `CLAUDE.md`: take `git update-index --skip-worktree` or `--assume-unchanged` back, or name another file with `notes`; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then go on with the task.
     - Task: Fix the counting
 
     ---
-    [checkstone] The context fills up, and your work could not be saved: nothing was committed: git shows no change in `CLAUDE.md`: take `git update-index --skip-worktree` or `--assume-unchanged` back, or name another file with `notes`; the whole tree is kept in snapshot [id].
+    [checkstone] The context fills up, and nothing was committed: git shows no change in `CLAUDE.md`: take `git update-index --skip-worktree` or `--assume-unchanged` back, or name another file with `notes`; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then go on with the task.
     - Task: Fix the counting
     ");
 }
@@ -180,10 +180,10 @@ fn a10_a_hanging_commit_hook_is_ended() {
     let answer = world.work_until(41);
     assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context fills up, and your work could not be saved: nothing was committed: the hook `pre-commit` took longer than 300 ms and was ended; the whole tree is kept in snapshot [id].
+    [checkstone] The context fills up, and nothing was committed: the hook `pre-commit` took longer than 300 ms and was ended; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then go on with the task.
     - Task: Fix the counting
     ");
     let hook = std::fs::read_to_string(world.workplace.path("hook.pid")).unwrap();
@@ -200,10 +200,10 @@ fn a11_a_detached_head_is_not_committed_to() {
     let answer = world.work_until(41);
     assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context fills up, and your work could not be saved: nothing was committed: HEAD is on no branch, so that a commit would be lost with the next switch: create a branch first; the whole tree is kept in snapshot [id].
+    [checkstone] The context fills up, and nothing was committed: HEAD is on no branch, so that a commit would be lost with the next switch: create a branch first; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then go on with the task.
     - Task: Fix the counting
     ");
 }
@@ -225,10 +225,10 @@ fn a11_nothing_is_committed_in_the_middle_of_a_rebase() {
     world.turn("Resolve it", 50);
     let answer = world.stop();
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context fills up, and your work could not be saved: nothing was committed: a rebase is in progress: finish or abort it first; the whole tree is kept in snapshot [id].
+    [checkstone] The context fills up, and nothing was committed: a rebase is in progress: finish or abort it first; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then go on with the task.
     - Task: Resolve it
     ");
     assert_eq!(world.git(&["status", "--porcelain"]), before);
@@ -340,10 +340,10 @@ fn notes_that_cannot_be_written_are_told() {
     let answer = world.work_until(41);
     assert_eq!(world.commits(), 1);
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context fills up, and your work could not be saved: nothing was committed: the notes cannot be written: `[folder]/repo/CLAUDE.md` is not a file; the whole tree is kept in snapshot [id].
+    [checkstone] The context fills up, and nothing was committed: the notes cannot be written: `[folder]/repo/CLAUDE.md` is not a file; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then go on with the task.
     - Task: Fix the counting
     ");
     assert_eq!(answer["autonomous_execution"]["executed_directly"], false, "{answer:#}");
@@ -365,10 +365,10 @@ fn read_only_notes_stay_as_they_are() {
     let answer = world.work_until(41);
     assert_eq!((world.text("CLAUDE.md").as_str(), world.commits()), ("# Mine\n", 1), "{answer:#}");
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context fills up, and your work could not be saved: nothing was committed: the notes cannot be written: `[folder]/repo/CLAUDE.md` is read-only; the whole tree is kept in snapshot [id].
+    [checkstone] The context fills up, and nothing was committed: the notes cannot be written: `[folder]/repo/CLAUDE.md` is read-only; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then go on with the task.
     - Task: Fix the counting
     ");
     insta::assert_snapshot!(without_durations(world.log()), @"
@@ -385,10 +385,10 @@ fn ignored_notes_are_told() {
     let answer = world.work_until(41);
     assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context fills up, and your work could not be saved: nothing was committed: `CLAUDE.md` cannot be committed (git ignores it): name another file with `notes`; the whole tree is kept in snapshot [id].
+    [checkstone] The context fills up, and nothing was committed: `CLAUDE.md` cannot be committed (git ignores it): name another file with `notes`; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then go on with the task.
     - Task: Fix the counting
     ");
 }
@@ -419,24 +419,24 @@ fn notes_that_are_deleted_or_not_checked_out_are_not_made_anew() {
         assert_eq!(world.git(&["show", "HEAD:CLAUDE.md"]), notes.trim_end(), "{way}");
     }
     insta::assert_snapshot!(told.join("\n---\n"), @"
-    [checkstone] The context fills up, and your work could not be saved: nothing was committed: `CLAUDE.md` is in git but not on the disk, deleted or not checked out here: restore it, or name another file with `notes`; the whole tree is kept in snapshot [id].
+    [checkstone] The context fills up, and nothing was committed: `CLAUDE.md` is in git but not on the disk, deleted or not checked out here: restore it, or name another file with `notes`; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then go on with the task.
     - Task: Fix the counting
 
     ---
-    [checkstone] The context fills up, and your work could not be saved: nothing was committed: `CLAUDE.md` is in git but not on the disk, deleted or not checked out here: restore it, or name another file with `notes`; the whole tree is kept in snapshot [id].
+    [checkstone] The context fills up, and nothing was committed: `CLAUDE.md` is in git but not on the disk, deleted or not checked out here: restore it, or name another file with `notes`; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then go on with the task.
     - Task: Fix the counting
 
     ---
-    [checkstone] The context fills up, and your work could not be saved: nothing was committed: `CLAUDE.md` is in git but not on the disk, deleted or not checked out here: restore it, or name another file with `notes`; the whole tree is kept in snapshot [id].
+    [checkstone] The context fills up, and nothing was committed: `CLAUDE.md` is in git but not on the disk, deleted or not checked out here: restore it, or name another file with `notes`; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then go on with the task.
     - Task: Fix the counting
     ");
 }

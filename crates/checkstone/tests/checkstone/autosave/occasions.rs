@@ -168,7 +168,7 @@ fn a_repository_has_a_say_only_once_it_is_trusted() {
     exit code: 0
     --- stdout
     [folder]/repo/checkstone.toml
-      would save by itself: notes and commit once the context is 40 % full, and a push to `origin`
+      would save by itself: notes and commit once the context is 40 % full, and a push where `git push` would go
     ✓ trusted, until the file changes
     --- stderr
     ");
@@ -187,7 +187,7 @@ fn an_untrusted_repository_changes_nothing_of_the_users_settings() {
         "[autosave]\nmode = \"normal\"\n",
     );
     let answer = world.work_until(50);
-    insta::assert_snapshot!(without_durations(to_person(&answer)), @"[checkstone] The context is 50 % full: run `checkstone autosave` to save the work, then compact or begin a new session");
+    insta::assert_snapshot!(without_durations(to_person(&answer)), @"[checkstone] The context is 50 % full: run `checkstone autosave` to commit notes on the work, then compact or begin a new session");
 }
 
 /// Normal mode tells once per crossing.
@@ -198,7 +198,7 @@ fn normal_mode_tells_once() {
     assert!(told(41).starts_with("[checkstone] The context is 41 % full: "));
     assert_eq!(told(42), "");
     assert_eq!(told(20), "");
-    insta::assert_snapshot!(without_durations(told(44)), @"[checkstone] The context is 44 % full: run `checkstone autosave` to save the work, then compact or begin a new session");
+    insta::assert_snapshot!(without_durations(told(44)), @"[checkstone] The context is 44 % full: run `checkstone autosave` to commit notes on the work, then compact or begin a new session");
     assert_eq!((world.commits(), world.saves()[0].0.as_str()), (1, "advised"));
 }
 
@@ -209,7 +209,7 @@ fn the_gate_and_the_save_share_one_message_and_one_hold() {
     let answer = world.work_until(50);
     let said = to_agent(&answer);
     let (gate, save) =
-        (said.find("1. Run `./run-tests`").unwrap(), said.find("Your work was saved").unwrap());
+        (said.find("1. Run `./run-tests`").unwrap(), said.find("Notes committed as ").unwrap());
     assert!(said.starts_with("[checkstone] Not done yet") && gate < save, "{said}");
     assert_eq!(said.matches("[checkstone]").count(), 1, "{said}");
     assert_eq!(answer["autonomous_execution"]["executed_directly"], true);
@@ -230,7 +230,7 @@ fn a_crossing_after_the_gates_hold_is_saved_without_a_hold() {
     let more = json!({"stop_hook_active": true, "last_assistant_message": "Done."});
     let answer = world.hook("claude", "Stop", more);
     assert_eq!(answer["decision"], Value::Null, "{answer:#}");
-    insta::assert_snapshot!(without_durations(to_person(&answer)), @"✅ [checkstone] Auto-checkpoint executed: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote `origin`");
+    insta::assert_snapshot!(without_durations(to_person(&answer)), @"✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to");
     assert_eq!(world.commits(), 2);
 }
 

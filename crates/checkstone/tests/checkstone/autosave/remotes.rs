@@ -15,7 +15,7 @@ fn a_push_runs_beside_and_is_told_at_the_next_event() {
     let world = World::new(AUTONOMOUS).with_origin();
     let answer = world.work_until(41);
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] Your work was saved, since the context is 41 % full: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, push to `origin` started.
+    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, push to `origin` started.
 
     Go on with the task.
     - Task: Fix the counting
@@ -31,7 +31,7 @@ fn a_push_runs_beside_and_is_told_at_the_next_event() {
     assert_eq!(status["autosave"]["last"]["push"]["state"], "pushed");
     assert_eq!(status["autosave"]["counts"]["pushed"], 1);
     insta::assert_snapshot!(without_durations(world.log()), @"
-    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, push to `origin` started ([duration]) [[timings]]
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, push to `origin` started ([duration]) [[timings]]
     [time] claude 9f3c2f1e-1111-4222-8333-444455556666 hold: the agent was told of the save and goes on [[timings]]
     [time] autosave pushed push of [hash]: `origin` has [hash] on `main` ([duration])
     ");
@@ -43,7 +43,7 @@ fn a6_without_a_remote_it_is_committed_and_not_pushed() {
     let answer = world.work_until(41);
     assert_eq!(world.commits(), 2);
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] Your work was saved, since the context is 41 % full: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote `origin`.
+    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to.
 
     Go on with the task.
     - Task: Fix the counting
@@ -96,12 +96,12 @@ fn a6_a_remote_that_went_on_gets_ours_on_top() {
 #[test]
 fn a6_a_remote_that_hangs_keeps_nobody_waiting() {
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
-    let world = World::new(AUTONOMOUS);
+    let world = World::new(&format!("{AUTONOMOUS}push = 'always'\n"));
     let url = format!("http://{}/repository.git", server.local_addr().unwrap());
     world.git(&["remote", "add", "origin", &url]);
     let answer = world.work_until(41);
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] Your work was saved, since the context is 41 % full: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, push to `origin` started.
+    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, push to `origin` started, which publishes the branch `main`, along with 1 other commit.
 
     Go on with the task.
     - Task: Fix the counting
@@ -143,8 +143,8 @@ fn a12_earlier_commits_are_looked_through_as_far_as_they_can_be() {
     let output = world.checkstone(&["autosave"]).answer();
     let said = output.stdout.clone();
     insta::assert_snapshot!(redacted(&said), @"
-    ✓ committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree
-    ✓ pushed: `origin` has [hash] on `main`; too large to be looked through for secrets: `large.bin`
+    ✓ notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree
+    ✓ pushed: `origin` has [hash] on `main`, along with 1 other commit; too large to be looked through for secrets: `large.bin`
     ");
     let secret = format!("sk_live_{}", "zQ8kV3nT6wYb1LxC9mRd4HsJ7pFg2Ae0");
     world.git(&["commit", "--quiet", "--all", &format!("--message=use it\n\n{secret}\n")]);
@@ -153,7 +153,7 @@ fn a12_earlier_commits_are_looked_through_as_far_as_they_can_be() {
     let output = world.checkstone(&["autosave"]).answer();
     let said = output.stdout.clone();
     insta::assert_snapshot!(redacted(&said), @"
-    ✓ committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree
+    ✓ notes and 1 other file committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree
     ! not pushed: what would be pushed looks like a secret: the message of commit [hash]
     ");
     assert_eq!((output.code, world.git(&["rev-parse", "origin/main"])), (Some(1), pushed));
@@ -162,7 +162,7 @@ fn a12_earlier_commits_are_looked_through_as_far_as_they_can_be() {
 /// Somebody would have to type a password: nobody is asked, and that is what is said.
 #[test]
 fn a6_a_remote_that_asks_for_credentials_is_told() {
-    let world = World::new(AUTONOMOUS);
+    let world = World::new(&format!("{AUTONOMOUS}push = 'always'\n"));
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/repository.git", server.local_addr().unwrap());
     answer_all(server, None, "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"x\"");
@@ -179,13 +179,101 @@ fn push_can_be_switched_off() {
     let world = World::new(&format!("{AUTONOMOUS}push = false\n")).with_origin();
     let answer = world.work_until(41);
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] Your work was saved, since the context is 41 % full: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: `push = false`.
+    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: `push` is `never`.
 
     Go on with the task.
     - Task: Fix the counting
     If all of it is done, say so and stop.
     ");
     assert_eq!(world.saves()[0].1, "none");
+}
+
+/// S12: a branch that was never pushed is published only if the settings say so, for all branches or by pattern; spec 4's own
+/// switches say so.
+#[test]
+fn s12_a_branch_is_published_only_by_the_settings() {
+    let published = |world: World| {
+        let world = world.with_origin();
+        world.git(&["switch", "--quiet", "--create", "wip/new"]);
+        let answer = world.work_until(41);
+        let reported = redacted(to_person(&answer));
+        let (_, push) = reported.split_once("the whole tree, ").unwrap();
+        if push.starts_with("push to") {
+            world.push_ended();
+        }
+        let branches = world.git(&[
+            "--git-dir",
+            world.origin().to_str().unwrap(),
+            "branch",
+            "--format=%(refname:short)",
+        ]);
+        format!("{} | {push}", branches.replace('\n', " "))
+    };
+    let configured = |more: &str| published(World::new(&format!("{AUTONOMOUS}{more}\n")));
+    let flagged = World::new("");
+    std::fs::create_dir_all(flagged.flag().parent().unwrap()).unwrap();
+    std::fs::write(flagged.flag(), "").unwrap();
+    let found = [
+        configured(""),
+        configured("push = 'tracked'"),
+        configured("push = 'always'"),
+        configured("push = 'never'"),
+        configured("push = true"),
+        configured("push = false"),
+        configured("push = { 'wip/*' = 'always', '*' = 'never' }"),
+        configured("push = { 'wip/*' = 'never', '*' = 'always' }"),
+        published(flagged),
+        published(World::new("").with_variable("CLAUDE_LOOP_ACTIVE", "1")),
+        published(World::new("[autosave]\npush = 'never'\n").with_variable("CLAUDE_LOOP_ACTIVE", "1")),
+    ];
+    insta::assert_snapshot!(found.join("\n"), @r#"
+    main | not pushed: `origin` has no branch `wip/new` yet; publish it with `git push`, or set `push = "always"`
+    main | not pushed: `origin` has no branch `wip/new` yet; publish it with `git push`, or set `push = "always"`
+    main wip/new | push to `origin` started, which publishes the branch `wip/new`
+    main | not pushed: `push` is `never`
+    main wip/new | push to `origin` started, which publishes the branch `wip/new`
+    main | not pushed: `push` is `never`
+    main wip/new | push to `origin` started, which publishes the branch `wip/new`
+    main | not pushed: `push` is `never`
+    main wip/new | push to `origin` started, which publishes the branch `wip/new`
+    main wip/new | push to `origin` started, which publishes the branch `wip/new`
+    main | not pushed: `push` is `never`
+    "#);
+}
+
+/// What goes along with a push is said in the message, before it is sent and afterwards.
+#[test]
+fn commits_that_go_along_are_named() {
+    let world = World::new(AUTONOMOUS).with_origin();
+    for name in ["one", "two"] {
+        world.write(name, "mine\n");
+        world.git(&["add", name]);
+        world.git(&["commit", "--quiet", "--message=mine"]);
+    }
+    let answer = world.work_until(41);
+    insta::assert_snapshot!(redacted(to_person(&answer)), @"✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, push to `origin` started, along with 2 other commits");
+    assert_eq!(world.push_ended().0, "pushed");
+    insta::assert_snapshot!(redacted(to_person(&world.prompt("Next"))), @"[checkstone] Auto-checkpoint [hash] was pushed: `origin` has [hash] on `main`, along with 2 other commits");
+}
+
+/// S5: `branch.main.remote = fork` is where the user's own pushes go.
+#[test]
+fn s5_a_save_goes_where_the_branch_is_pushed() {
+    let world = World::new(AUTONOMOUS).with_origin();
+    let fork = world.workplace.path("fork.git");
+    let before = world.git(&["rev-parse", "main"]);
+    world.git(&["clone", "--quiet", "--bare", world.origin().to_str().unwrap(), fork.to_str().unwrap()]);
+    world.git(&["remote", "add", "fork", fork.to_str().unwrap()]);
+    world.git(&["fetch", "--quiet", "fork"]);
+    world.git(&["config", "branch.main.remote", "fork"]);
+    world.git(&["config", "branch.main.merge", "refs/heads/main"]);
+    world.work_until(41);
+    let (push, detail) = world.push_ended();
+    let head =
+        |path: &std::path::Path| world.git(&["--git-dir", path.to_str().unwrap(), "rev-parse", "main"]);
+    assert_eq!((push.as_str(), head(&fork)), ("pushed", world.git(&["rev-parse", "main"])), "{detail}");
+    assert_eq!(head(&world.origin()), before);
+    insta::assert_snapshot!(redacted(&detail), @"`fork` has [hash] on `main`");
 }
 
 /// A12: an earlier commit that was never pushed would go along.

@@ -1,6 +1,6 @@
 //! The policy's own checks at the stop: they run only where the user trusted the file, and what they say decides.
 
-use sandbox::{redacted, wait_for};
+use sandbox::{wait_for, without_durations};
 
 use super::session::Session;
 use super::world::{PYTHON, World, answer};
@@ -37,8 +37,69 @@ fn stop_in(mut session: Session<'_>) -> super::world::HookAnswer {
 #[test]
 fn an_untrusted_check_does_not_run() {
     let world = World::new(&policy("touch RAN; exit 1", "10s"));
-    stop_after_tested_edit(&world).notifies();
+    let told = stop_after_tested_edit(&world).notifies();
     assert!(!world.repository.join("RAN").exists());
+    insta::assert_snapshot!(without_durations(&told), @"
+    [checkstone] All expected validations were observed. Commit if ready.
+    [checkstone] `checkstone.toml` asks for a check at the stop that was not run, because you have not trusted the file as it is now: `checkstone trust` shows what it would run.
+    ");
+    // Once is enough.
+    let mut session = Session::named(&world, "claude", "another-session");
+    session.prompt("Fix it better");
+    session.edit("calc.py", "def add(a, b):\n    return b + a\n");
+    session.test();
+    let again = session.stop("Done.").notifies();
+    assert_eq!(again, "[checkstone] All expected validations were observed. Commit if ready.");
+}
+
+/// Nobody is left behind by a check that ended well.
+#[test]
+fn the_children_of_a_check_are_ended_with_it() {
+    let world = World::new(&policy("sleep 1000 & echo $! > PID", "10s"));
+    trust(&world);
+    stop_after_tested_edit(&world).notifies();
+    let child = std::fs::read_to_string(world.repository.join("PID")).unwrap();
+    wait_for("the end of the child of the check", || is_gone(child.trim()));
+}
+
+fn is_gone(process: &str) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    status.is_empty() || status.contains("State:\tZ")
+}
+
+/// A run of the policy's own is as good as the agent's; after a hold the person sees how it went.
+#[test]
+fn a_trusted_check_proves_its_action_and_the_second_stop_shows_it() {
+    let world = World::new(&policy("PATH=tools:$PATH pytest -q", "30s"));
+    world.write("tools/pytest", "#!/bin/sh\ngrep -q 'a + b' calc.py && echo '2 passed in 0.01s'\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(world.repository.join("tools/pytest"), mode).unwrap();
+    world.commit("a runner of tests");
+    trust(&world);
+    let mut session = Session::new(&world, "claude");
+    session.prompt("Change add");
+    session.edit("calc.py", "def add(a, b):\n    return a * b\n");
+    insta::assert_snapshot!(without_durations(session.stop("Done.").holds()), @"
+    [checkstone] A check failed
+
+    `PATH=tools:$PATH pytest -q` FAILED ([duration]): it printed nothing
+
+    Changed: Python code (`calc.py`)
+
+    1. Fix what `PATH=tools:$PATH pytest -q` reports, until it passes (python-tests)
+
+    If a step cannot be done here, say so in a line of its own:
+    `checkstone: cannot ACTION: REASON` (actions: python-tests).
+    ");
+    session.edit("calc.py", FIXED);
+    let told = without_durations(session.stop("Fixed.").notifies());
+    assert_eq!(told, "[checkstone] Tests: 2 passed ([duration]), by `PATH=tools:$PATH pytest -q`.");
+    session.prompt("Change add again");
+    session.edit("calc.py", "def add(a, b):\n    return a + b + 0\n");
+    insta::assert_snapshot!(without_durations(session.stop("Done.").notifies()), @"
+    [checkstone] Tests: 2 passed ([duration]), by `PATH=tools:$PATH pytest -q`.
+    All expected validations were observed. Commit if ready.
+    ");
 }
 
 #[test]
@@ -46,13 +107,15 @@ fn a_trusted_check_that_fails_holds_with_the_end_of_its_output() {
     let world = World::new(&policy("echo 3 failed, 2 passed; exit 1", "10s"));
     trust(&world);
     let held = stop_after_tested_edit(&world).holds();
-    insta::assert_snapshot!(redacted(&held), @"
+    insta::assert_snapshot!(without_durations(&held), @"
     [checkstone] A check failed
+
+    `echo 3 failed, 2 passed; exit 1` FAILED ([duration]):
+    3 failed, 2 passed
 
     Changed: Python code (`calc.py`)
 
-    `echo 3 failed, 2 passed; exit 1` FAILED. Fix failing tests before proceeding:
-    3 failed, 2 passed
+    1. Fix what `echo 3 failed, 2 passed; exit 1` reports, until it passes
     ");
 }
 
@@ -75,11 +138,7 @@ fn a_check_that_hangs_is_ended_with_its_children_and_holds_nobody() {
     trust(&world);
     stop_after_tested_edit(&world).notifies();
     let child = std::fs::read_to_string(world.repository.join("PID")).unwrap();
-    let gone = || {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", child.trim())).unwrap_or_default();
-        status.is_empty() || status.contains("State:\tZ")
-    };
-    wait_for("the end of the child of the check", gone);
+    wait_for("the end of the child of the check", || is_gone(child.trim()));
 }
 
 #[test]
@@ -102,12 +161,12 @@ fn an_agent_that_plans_waits_for_no_check() {
     session.prompt("Fix it, and plan the rest");
     session.edit("calc.py", "def add(a, b):\n    return b + a\n");
     session.say("Fixed. Here is the plan.");
-    insta::assert_snapshot!(redacted(planning(&session).holds()), @"
+    insta::assert_snapshot!(without_durations(planning(&session).holds()), @"
     [checkstone] Not verified yet
 
-    Changed: Python code (`calc.py`)
+    `touch RAN` passed ([duration]).
 
-    `touch RAN` passed.
+    Changed: Python code (`calc.py`)
 
     1. Run `pytest` (python-tests)
 

@@ -67,6 +67,7 @@ fn words(shape: &Shape) -> String {
         Shape::Texts => "list of texts".to_owned(),
         Shape::TextsOf(words) => format!("list of {}", listed(words)),
         Shape::TextOrTexts => "text, or a list of texts".to_owned(),
+        Shape::WordByPattern(words) => format!("{}, or a table of patterns", listed(words)),
         Shape::Table(_) | Shape::Tables(_) | Shape::MergedTables { .. } | Shape::NamedTables(_) => {
             "table".to_owned()
         }
@@ -108,6 +109,9 @@ fn property(key: &KeyReference) -> Value {
         Shape::Texts => texts,
         Shape::TextsOf(words) => json!({"type": "array", "items": {"enum": words}}),
         Shape::TextOrTexts => json!({"anyOf": [{"type": "string"}, texts]}),
+        Shape::WordByPattern(words) => json!({"anyOf": [
+            {"enum": words}, {"type": "boolean"},
+            {"type": "object", "additionalProperties": {"enum": words}}]}),
         Shape::Table(table) => object(table, &[]),
         Shape::Tables(table) => {
             let required = table.keys.iter().filter(|key| key.default.is_none());

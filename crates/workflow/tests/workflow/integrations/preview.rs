@@ -182,7 +182,7 @@ fn too_many_requests_are_tried_again_when_the_server_says() {
     assert_eq!(server.asked().len(), 2);
     // A pause that is longer than there is time is not begun.
     let server = Server::new(vec![busy("3600")]);
-    assert_eq!(error(&server), "Vercel was asked too often (HTTP 429)");
+    assert_eq!(error(&server), "Vercel was asked too often (HTTP 429); it asks to wait 1 h 0 min");
     assert_eq!(server.asked().len(), 1);
 }
 

@@ -1,0 +1,265 @@
+//! What the services outside hear of a workflow, if the user wants that: its issue is created, and moves on as phases
+//! begin and end; ends are told to the webhooks too. What does not arrive is kept as unsent, and told the person with
+//! the command that sends it again.
+
+use jiff::Timestamp;
+use transcript::visible;
+use workflow::integrations::branch::IssueId;
+use workflow::integrations::linear::{IssueNews, IssueProgress};
+use workflow::integrations::webhook::PhaseEvent;
+use workflow::{IssueRecord, Name, ResumePoint, StateDirectory, Status, WantedIssue, Workflow};
+
+use super::typed;
+use crate::error::Warning;
+use crate::integrations::{Integrations, comment_on};
+use crate::printer::Printer;
+
+/// A workflow, and everybody outside who may hear of it.
+pub(super) struct Outside<'a> {
+    state: &'a StateDirectory,
+    name: &'a Name,
+    printer: &'a Printer,
+    integrations: Integrations,
+    branch: Option<String>,
+}
+
+impl<'a> Outside<'a> {
+    pub(super) fn of(state: &'a StateDirectory, name: &'a Name, printer: &'a Printer) -> Self {
+        Self {
+            state,
+            name,
+            printer,
+            integrations: Integrations::read(state.root(), printer),
+            branch: state.repository().and_then(changes::Repository::branch),
+        }
+    }
+
+    pub(super) fn branch(&self) -> Option<&str> {
+        self.branch.as_deref()
+    }
+
+    /// Whether the issues of this repository are created and moved from here.
+    pub(super) fn keeps_issues(&self) -> bool {
+        self.integrations.keeps_issues()
+    }
+
+    /// Of one that has just begun or ended.
+    pub(super) fn tell_of_phase(&self, phase: &str, workflow: &Workflow) {
+        self.tell(workflow, Some(Some(phase)));
+    }
+
+    pub(super) fn tell_of_end(&self, workflow: &Workflow) {
+        self.tell(workflow, Some(None));
+    }
+
+    /// Sends what did not arrive earlier.
+    pub(super) fn send_unsent(&self, workflow: &Workflow) {
+        if !workflow.issue_record().unsent.is_empty() {
+            self.tell(workflow, None);
+        }
+    }
+
+    /// Creates the issue that the workflow asks for, or takes the one that it is about. Returns the workflow as it is
+    /// then, and why there is no issue.
+    pub(super) fn begin_issue(&self, workflow: Workflow, title: Option<&str>) -> (Workflow, Option<Warning>) {
+        if !self.keeps_issues() || !workflow.wants_issue() {
+            return (workflow, None);
+        }
+        let linear = &self.integrations.repository.linear;
+        let feature = self.name.feature();
+        let recorded = workflow.issue_record().issue.and_then(|issue| IssueId::parse(&issue));
+        // Without a name for it, the work is that of the branch.
+        let of_branch = || match (title, feature) {
+            (None, None) => IssueId::of_branch(self.branch.as_deref()?),
+            _ => None,
+        };
+        if let Some(issue) = recorded.or_else(|| self.issue_named()).or_else(of_branch) {
+            let kept =
+                self.state.keep_issue(self.name, &issue, None, &linear.branch_prefix, Timestamp::now());
+            return match kept {
+                Ok(workflow) => (workflow, None),
+                Err(error) => (workflow, Some(Warning::of(&error))),
+            };
+        }
+        let intended = workflow.issue_record().title;
+        let Some(title) = title.or(intended.as_deref()).or(feature) else {
+            let problem = Warning::new("no issue was created: it needs a title");
+            return (workflow, Some(problem.hint("pass `--title`, or name the `--feature`")));
+        };
+        let Some(team) = linear.team.as_deref() else {
+            let problem = Warning::new("no issue was created: nothing says in which team");
+            let hint = "set `linear.team` in `.claude/config/integrations.json` to its name or key";
+            return (workflow, Some(problem.hint(hint)));
+        };
+        let wanted = WantedIssue { team, title, branch_prefix: &linear.branch_prefix };
+        match self.integrations.create_issue(self.state, self.name, &wanted, self.printer) {
+            None => (workflow, None),
+            Some(Ok(workflow)) => (workflow, None),
+            Some(Err(error)) => {
+                let problem = Warning::new(format!("Linear has not confirmed the issue: {error}"));
+                let hint = format!(
+                    "the workflow is recorded; `{}` tries again, and creates it only if it is not there",
+                    typed("start", self.name)
+                );
+                (workflow, Some(problem.hint(hint)))
+            }
+        }
+    }
+
+    /// Tells of one thing, a phase or (`Some(None)`) the end of the workflow, and of what did not arrive earlier.
+    fn tell(&self, workflow: &Workflow, about: Option<Option<&str>>) {
+        let record = workflow.issue_record();
+        let issue = self.issue(&record);
+        let unfinished = self.unfinished_later(workflow);
+        let event = about.and_then(|about| self.event(workflow, about, issue.as_ref()));
+        let mut subjects: Vec<Option<&str>> = record.unsent.iter().map(Option::as_deref).collect();
+        let tried_before = subjects.clone();
+        if let Some(about) = about {
+            subjects.retain(|other| *other != about);
+            subjects.push(about);
+        }
+        let news: Vec<IssueNews> = subjects
+            .iter()
+            .filter_map(|about| {
+                let tried_before = tried_before.contains(about);
+                let news = self.news(workflow, *about, issue.as_ref())?;
+                let progress = match (news.progress, &unfinished) {
+                    (IssueProgress::Ended, Some(_)) => IssueProgress::Continued,
+                    (progress, _) => progress,
+                };
+                Some(IssueNews { tried_before, progress, ..news })
+            })
+            .collect();
+        let to_issue = issue.as_ref().map(|issue| (issue, news.as_slice()));
+        let (Some(told), Some(issue)) =
+            (self.integrations.tell(event.as_ref(), to_issue, self.printer), issue)
+        else {
+            return;
+        };
+        let unsent: Vec<Option<String>> = match &told {
+            Ok(_) => Vec::new(),
+            Err(_) => subjects.iter().map(|about| about.map(ToOwned::to_owned)).collect(),
+        };
+        let kept = self.state.record_issue(self.name, Timestamp::now(), |record| {
+            if !unsent.is_empty() {
+                record.issue.get_or_insert_with(|| issue.to_string());
+            }
+            record.unsent = unsent;
+        });
+        match told {
+            Ok(standing) if standing.closed_by_others => {
+                let state = visible(&standing.state);
+                self.printer.progress(&format!("{issue} is {state} in Linear, and stays so"));
+            }
+            Ok(standing) => {
+                if standing.moved {
+                    let state = visible(&standing.state);
+                    self.printer.progress(&format!("{issue} is now {state} in Linear"));
+                }
+                if let (true, Some(other)) = (subjects.contains(&None), unfinished) {
+                    self.printer.progress(&format!("{issue} stays open: `{other}` is unfinished"));
+                }
+            }
+            Err(error) => {
+                let again = if workflow.is_complete() { "complete" } else { "start" };
+                let again = format!("the workflow is recorded; `{}` sends it again", typed(again, self.name));
+                self.printer.warning(Warning::new(format!("{issue} was not updated: {error}")).hint(again));
+            }
+        }
+        if let Err(error) = kept {
+            self.printer.warning(Warning::of(&error));
+        }
+    }
+
+    /// The issue that the work is about: the one that is recorded, the feature's name, what another workflow of the
+    /// feature has, or what the branch is named after.
+    fn issue(&self, record: &IssueRecord) -> Option<IssueId> {
+        if !self.integrations.repository.linear.enabled {
+            return None;
+        }
+        let recorded = record.issue.as_deref().and_then(IssueId::parse);
+        let shared = || IssueId::parse(&self.issue_of_feature()?);
+        let of_branch = || IssueId::of_branch(self.branch.as_deref()?);
+        let known = recorded.or_else(|| self.issue_named()).or_else(shared).or_else(of_branch);
+        known.or_else(|| IssueId::parse(self.name.feature()?))
+    }
+
+    /// The feature, if it is spelled as an issue is. Many a feature is called like `utf-8`.
+    fn issue_named(&self) -> Option<IssueId> {
+        let feature = self.name.feature()?;
+        IssueId::parse(feature).filter(|issue| issue.as_str() == feature)
+    }
+
+    /// What another workflow of the same feature is about.
+    fn issue_of_feature(&self) -> Option<String> {
+        let feature = Some(self.name.feature()?);
+        let (listed, _) = self.state.list().ok()?;
+        let same = listed.iter().filter(|other| other.name().feature() == feature);
+        same.filter_map(|other| other.workflow.issue_record().issue).next()
+    }
+
+    /// An end; nothing is told of what only began.
+    fn event(&self, workflow: &Workflow, about: Option<&str>, issue: Option<&IssueId>) -> Option<PhaseEvent> {
+        let file = workflow.file();
+        let event = PhaseEvent {
+            at: Timestamp::now().to_string(),
+            repository: self.state.root().file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            command: self.name.command().to_owned(),
+            feature: self.name.feature().map(str::to_owned),
+            head_commit: self.state.head(),
+            branch: self.branch.clone(),
+            issue: issue.map(ToString::to_string),
+            ..PhaseEvent::default()
+        };
+        let Some(phase) = about else {
+            let last = file.state.completed_phases.last().and_then(|phase| file.phase(phase));
+            return Some(PhaseEvent {
+                event: "workflow.complete".to_owned(),
+                status: "complete".to_owned(),
+                summary: last.and_then(|last| last.context_summary.clone()),
+                ..event
+            });
+        };
+        let known = file.phase(phase)?;
+        let kind = match known.status {
+            Status::Complete => "phase.complete",
+            Status::Failed => "phase.failed",
+            _ => return None,
+        };
+        Some(PhaseEvent {
+            event: kind.to_owned(),
+            phase: Some(phase.to_owned()),
+            status: known.status.to_string(),
+            summary: known.context_summary.clone(),
+            error: known.error.clone(),
+            ..event
+        })
+    }
+
+    /// What the issue hears; `None` if there is no such phase any more.
+    fn news(&self, workflow: &Workflow, about: Option<&str>, issue: Option<&IssueId>) -> Option<IssueNews> {
+        let file = workflow.file();
+        let (progress, occasion) = match about {
+            None => (IssueProgress::Ended, &file.completed_at),
+            Some(phase) => match file.phase(phase)?.status {
+                Status::InProgress => (IssueProgress::Begun, &file.phase(phase)?.updated_at),
+                _ => (IssueProgress::Continued, &file.phase(phase)?.updated_at),
+            },
+        };
+        let comment = self.event(workflow, about, issue).map(|event| comment_on(&event));
+        let occasion = occasion.clone().unwrap_or_default();
+        Some(IssueNews { progress, comment, occasion, tried_before: false })
+    }
+
+    /// The workflow that goes on with the same work: as long as there is one, the issue does not end.
+    fn unfinished_later(&self, workflow: &Workflow) -> Option<Name> {
+        let began = |workflow: &Workflow| workflow.file().started_at.clone();
+        let (listed, _) = self.state.list().ok().filter(|_| self.keeps_issues())?;
+        let later = listed.iter().find(|other| {
+            other.name().feature() == self.name.feature()
+                && began(&other.workflow) > began(workflow)
+                && ResumePoint::of(other.workflow.file()).phase.is_some()
+        });
+        later.map(workflow::Listed::name)
+    }
+}

@@ -1,0 +1,190 @@
+//! S6: what is changed inside of submodules is in a snapshot too, or named as left out.
+
+use change_set::BytePath;
+use jiff::Timestamp;
+use keeping::snapshot::{
+    PrunableReasons, RestoreCaller, RestoreReport, Retention, Side, Snapshot, WhichWorktrees,
+};
+
+use crate::sandbox::Sandbox;
+use crate::snapshot_sandbox::new_snapshot;
+
+fn read(sandbox: &Sandbox, path: &str) -> Option<String> {
+    fs_err::read_to_string(sandbox.repo.join(path)).ok()
+}
+
+fn restored(sandbox: &Sandbox, snapshot: &Snapshot, paths: &[&str]) -> RestoreReport {
+    let paths: Vec<BytePath> = paths.iter().map(|path| BytePath::from(*path)).collect();
+    sandbox.snapshots().restore(snapshot, &paths, RestoreCaller::default(), Timestamp::now()).unwrap()
+}
+
+fn undo(sandbox: &Sandbox) {
+    let (snapshot, paths) = sandbox.snapshots().undoable().unwrap();
+    sandbox.snapshots().restore(&snapshot, &paths, RestoreCaller::default(), Timestamp::now()).unwrap();
+}
+
+fn listed(paths: &[BytePath]) -> Vec<String> {
+    paths.iter().map(ToString::to_string).collect()
+}
+
+fn inner_ids(sandbox: &Sandbox) -> Vec<String> {
+    let inside = sandbox.snapshots_in(&sandbox.repo.join("module"));
+    inside.list(WhichWorktrees::ThisWorktree).unwrap().into_iter().map(|one| one.id).collect()
+}
+
+/// Its files come back, deletions and new files included, and an undo brings back what was there instead.
+#[test]
+fn s6_a_dirty_submodule_is_taken_along() {
+    let sandbox = Sandbox::with_submodule();
+    sandbox.write("module/a", "changed inside\n");
+    sandbox.write("module/new/file", "untracked inside\n");
+    let snapshot = sandbox.snapshot();
+    assert_eq!(snapshot.facts.left_out, []);
+    let taken: Vec<String> = snapshot.facts.submodules.iter().map(|one| one.path.to_string()).collect();
+    assert_eq!(taken, ["module"]);
+    assert_eq!(inner_ids(&sandbox), std::slice::from_ref(&snapshot.id));
+    assert_eq!(sandbox.changed_since(&sandbox.repo, &snapshot), [""; 0]);
+
+    let head = sandbox.git_in(&sandbox.repo.join("module"), &["rev-parse", "HEAD"]);
+    sandbox.write("module/a", "damaged\n");
+    sandbox.write("module/other", "later\n");
+    fs_err::remove_dir_all(sandbox.repo.join("module/new")).unwrap();
+    assert_eq!(
+        sandbox.changed_since(&sandbox.repo, &snapshot),
+        ["modified module/a", "deleted module/new/file", "added module/other"]
+    );
+    let report = restored(&sandbox, &snapshot, &[]);
+    assert_eq!(listed(&report.written), ["module/a", "module/new/file"]);
+    assert_eq!(listed(&report.removed), ["module/other"]);
+    assert_eq!(report.skipped, []);
+    assert_eq!(read(&sandbox, "module/a").as_deref(), Some("changed inside\n"));
+    assert_eq!(read(&sandbox, "module/new/file").as_deref(), Some("untracked inside\n"));
+    assert_eq!(sandbox.git_in(&sandbox.repo.join("module"), &["rev-parse", "HEAD"]), head);
+    undo(&sandbox);
+    assert_eq!(read(&sandbox, "module/a").as_deref(), Some("damaged\n"));
+    assert_eq!(read(&sandbox, "module/other").as_deref(), Some("later\n"));
+    assert_eq!(read(&sandbox, "module/new/file"), None);
+}
+
+/// Paths inside of a submodule are meant as such, and one that nobody knows is an error.
+#[test]
+fn only_the_named_paths_of_a_submodule_come_back() {
+    let sandbox = Sandbox::with_submodule();
+    sandbox.write("a", "outside\n");
+    sandbox.write("module/a", "inside\n");
+    sandbox.write("module/b", "inside\n");
+    let snapshot = sandbox.snapshot();
+    for path in ["a", "module/a", "module/b"] {
+        sandbox.write(path, "damaged\n");
+    }
+    assert_eq!(listed(&restored(&sandbox, &snapshot, &["module/a"]).written), ["module/a"]);
+    assert_eq!(read(&sandbox, "a").as_deref(), Some("damaged\n"));
+    assert_eq!(listed(&restored(&sandbox, &snapshot, &["module"]).written), ["module/b"]);
+    let unknown = [BytePath::from("module/nothing")];
+    let (caller, now) = (RestoreCaller::default(), Timestamp::now());
+    let error = sandbox.snapshots().restore(&snapshot, &unknown, caller, now).unwrap_err();
+    assert_eq!(error.to_string(), "neither the snapshot nor the working tree has `module/nothing`");
+}
+
+/// A submodule that was clean then shows what is changed in it now, and a restore says that it leaves it alone.
+#[test]
+fn a_submodule_that_was_clean_is_compared_and_left_alone() {
+    let sandbox = Sandbox::with_submodule();
+    let snapshot = sandbox.snapshot();
+    assert_eq!(snapshot.facts.submodules, []);
+    sandbox.write("module/a", "changed\n");
+    assert_eq!(sandbox.changed_since(&sandbox.repo, &snapshot), ["modified module/a"]);
+    let report = restored(&sandbox, &snapshot, &[]);
+    let skipped: Vec<String> =
+        report.skipped.iter().map(|one| format!("{}: {}", one.path, one.reason)).collect();
+    assert_eq!(
+        skipped,
+        [
+            "module: nothing was changed in this submodule when the snapshot was taken: what is changed now stays"
+        ]
+    );
+    assert_eq!(read(&sandbox, "module/a").as_deref(), Some("changed\n"));
+}
+
+/// Back to a snapshot with changes, from a submodule that is clean now; the undo makes it clean again.
+#[test]
+fn a_clean_submodule_gets_its_changes_back_and_loses_them_again() {
+    let sandbox = Sandbox::with_submodule();
+    let clean = read(&sandbox, "module/a");
+    sandbox.write("module/a", "work\n");
+    let snapshot = sandbox.snapshot();
+    sandbox.git_in(&sandbox.repo.join("module"), &["checkout", "--quiet", "a"]);
+    assert_eq!(read(&sandbox, "module/a"), clean);
+    restored(&sandbox, &snapshot, &[]);
+    assert_eq!(read(&sandbox, "module/a").as_deref(), Some("work\n"));
+    undo(&sandbox);
+    assert_eq!(read(&sandbox, "module/a"), clean);
+}
+
+#[test]
+fn a_patch_names_the_files_of_a_submodule() {
+    let sandbox = Sandbox::with_submodule();
+    sandbox.write("module/new", "one\n");
+    let snapshot = sandbox.snapshot();
+    sandbox.write("module/new", "two\n");
+    let scratch = sandbox.scratch();
+    let (old, new) = (Side::Snapshot(&snapshot), Side::WorkingTree { scratch: &scratch });
+    let patch = sandbox.snapshots().patch(old, new, &[]).unwrap();
+    insta::assert_snapshot!(::sandbox::redacted(String::from_utf8(patch).unwrap()), @"
+    diff --git a/module/new b/module/new
+    index [hash]..[hash] 100644
+    --- a/module/new
+    +++ b/module/new
+    @@ -1 +1 @@
+    -one
+    +two
+    ");
+}
+
+/// What a submodule could not save is named by its path in the outer repository.
+#[test]
+fn what_a_submodule_leaves_out_is_named() {
+    let sandbox = Sandbox::with_submodule();
+    sandbox.write("module/large", &"x".repeat(2_000_000));
+    sandbox.write("module/small", "x");
+    let snapshots = sandbox.snapshots().with_largest_file(1_000_000);
+    let snapshot = snapshots.create(&new_snapshot("")).unwrap();
+    let left: Vec<String> = snapshot
+        .facts
+        .left_out
+        .iter()
+        .map(|left| format!("{}: {}", left.path.clone().unwrap_or_default(), left.reason))
+        .collect();
+    assert_eq!(left, ["module/large: it is larger than 1 MB (`largest_file_mb` in `[snapshot]`)"]);
+    assert_eq!(snapshot.facts.submodules.len(), 1);
+}
+
+/// Nothing is written into a repository elsewhere, to which a submodule's `.git` may lead.
+#[test]
+fn a_submodule_whose_git_folder_lies_elsewhere_is_named() {
+    let sandbox = Sandbox::with_submodule();
+    let module = sandbox.repo.join("module");
+    let elsewhere = sandbox.root().join("library/.git");
+    fs_err::write(module.join(".git"), format!("gitdir: {}\n", elsewhere.display())).unwrap();
+    assert_eq!(sandbox.snapshot().facts.left_out, []);
+    sandbox.write("module/a", "changed\n");
+    let snapshot = sandbox.snapshots().create(&new_snapshot("")).unwrap();
+    let reasons: Vec<&str> = snapshot.facts.left_out.iter().map(|left| left.reason.as_str()).collect();
+    assert_eq!(
+        reasons,
+        ["the changes in this submodule could not be saved: its git folder lies outside of this repository"]
+    );
+    assert_eq!(sandbox.git_in(&module, &["for-each-ref", "refs/checkstone"]), "");
+}
+
+/// What the outer snapshot brought along goes with it.
+#[test]
+fn the_snapshots_in_submodules_are_forgotten_with_the_outer_one() {
+    let sandbox = Sandbox::with_submodule();
+    sandbox.write("module/a", "changed\n");
+    let snapshot = sandbox.snapshot();
+    assert_eq!(inner_ids(&sandbox), std::slice::from_ref(&snapshot.id));
+    let all = Retention { keep: Some(0), max_age: None, reasons: PrunableReasons::All };
+    sandbox.snapshots().prune(WhichWorktrees::ThisWorktree, all, Timestamp::now()).unwrap();
+    assert_eq!(inner_ids(&sandbox), [""; 0]);
+}
