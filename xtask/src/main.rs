@@ -111,11 +111,14 @@ struct Soak {
     #[arg(long, default_value_t = 1_000_000)]
     snapshot_files: usize,
     /// Kills of a process that commits named paths, of one that pushes, and of one that does a whole autosave
-    #[arg(long, default_value_t = 200)]
+    #[arg(long, default_value_t = 250)]
     autosave_kills: u32,
     /// What the samples of secrets are drawn by
     #[arg(long, default_value_t = 17)]
     secret_seed: u64,
+    /// Rounds in which three save on one remote, and merge or rebase
+    #[arg(long, default_value_t = 100)]
+    saver_rounds: u32,
     /// Kills of supervisors, of stages and of both, in runs
     #[arg(long, default_value_t = 500)]
     run_kills: u32,
@@ -339,8 +342,10 @@ fn soak(counts: &Soak) -> Result<(), String> {
         0 => Ok(steps::Done::Skipped("no files were asked for".to_owned())),
         files => bench::unchanged::run(files, 7),
     });
-    steps.run("kills of commits and pushes", || soak::autosave(counts.autosave_kills));
     steps.run("secrets that are found", || secrets::run(counts.secret_seed));
+    steps.run("saves: savers, pushes and kills", || {
+        soak::autosave(counts.autosave_kills, counts.saver_rounds)
+    });
     steps.run("kills of runs", || soak::runs(counts.run_kills));
     steps.run("faults of runs", soak::run_faults);
     steps.run("random turns", || soak::changes(counts.turns));

@@ -22,6 +22,7 @@ pub mod save_run;
 mod saving_settings;
 mod saving_stop;
 pub mod secrets;
+pub mod session_notes;
 mod stop_words;
 pub mod told_window;
 pub mod wish;

@@ -31,7 +31,7 @@ const WRITTEN: &str = "notes-written.json";
 /// What a failing commit hook has made of the notes: a person may have written into them at the same time.
 const AFTER_HOOK: &str = "notes-after-hook";
 
-const NEW_FILE_MODE: u32 = 0o644;
+pub(crate) const NEW_FILE_MODE: u32 = 0o644;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -218,6 +218,20 @@ pub fn bring_back(root: &Path, aside: &Path, in_head: impl FnOnce(&BytePath) -> 
     let _ = fs_err::remove_file(note);
 }
 
+/// What the section of the file says, below its heading; `None` if there is no file, no section, or nothing in it.
+pub(crate) fn section_of(root: &Path, name: &str) -> Result<Option<String>, NotesError> {
+    let path = root.join(name);
+    // What is no file, or leads out, is refused where it would be written.
+    let Some(file) = (if path.is_file() { read(&real_path(root, name)?)? } else { None }) else {
+        return Ok(None);
+    };
+    let Some(at) = section(&file) else { return Ok(None) };
+    let text = same_length_text(file.get(at).unwrap_or_default());
+    let begins = headings(&text).first().map_or(0, |heading| heading.end);
+    let body = text.get(begins..).unwrap_or_default().replace("\r\n", "\n");
+    Ok(Some(body.trim().to_owned()).filter(|body| !body.is_empty()))
+}
+
 fn hash(bytes: &[u8]) -> String {
     text::hexadecimal(&Sha256::digest(bytes))
 }
@@ -238,7 +252,7 @@ fn keep(path: &Path, former: &[u8], aside: &Path) -> Option<PathBuf> {
 
 /// Follows links (one notes file is often a link to another, and its folder may be one) as long as they stay inside. A
 /// folder that is missing is made.
-fn real_path(root: &Path, name: &str) -> Result<PathBuf, NotesError> {
+pub(crate) fn real_path(root: &Path, name: &str) -> Result<PathBuf, NotesError> {
     let path = root.join(name);
     let root =
         fs_err::canonicalize(root).map_err(|source| NotesError::Read { path: root.to_owned(), source })?;
@@ -356,6 +370,8 @@ fn section(file: &[u8]) -> Option<Range<usize>> {
 struct Heading {
     /// Of its line.
     start: usize,
+    /// Of what makes it one, an underline included.
+    end: usize,
     level: HeadingLevel,
     text: String,
 }
@@ -380,7 +396,7 @@ fn headings(text: &str) -> Vec<Heading> {
                 if depth == 0 {
                     let before = text.get(..range.start).unwrap_or_default();
                     let start = before.rfind(['\n', '\r']).map_or(0, |end| end + 1);
-                    found.push(Heading { start, level, text: String::new() });
+                    found.push(Heading { start, end: range.end, level, text: String::new() });
                     inside = true;
                 }
                 depth += 1;

@@ -16,8 +16,9 @@ use transcript::Agent;
 
 use crate::facts::{Facts, Occasion};
 use crate::look::Look;
-use crate::notes::{self, NotesError, Updated};
+use crate::notes::NotesError;
 use crate::saving_settings::SavingSettings;
+use crate::session_notes::{self, NewNotes, SessionNotes};
 
 pub(crate) const BUILDGUIDE: &str = "buildguide.md";
 
@@ -26,6 +27,9 @@ const OTHERS: Duration = Duration::from_secs(10);
 
 /// Somebody who commits at the same time is waited for.
 const INDEX_LOCK: Duration = Duration::from_secs(3);
+
+const UNSEEN: &str =
+    "git was told not to look at it, by `git update-index --skip-worktree` or `--assume-unchanged`";
 
 /// Everything that a save is made of.
 #[derive(Debug)]
@@ -54,7 +58,10 @@ pub enum SaveOutcome {
 #[derive(Clone, Debug)]
 pub struct Saved {
     pub commit: Commit,
+    /// The file with the notes.
     pub notes: String,
+    /// How many files are in the commit that are no notes.
+    pub others: usize,
     /// `None` where none could be taken; then `snapshot_problem` says why.
     pub snapshot: Option<Taken>,
     pub snapshot_problem: Option<String>,
@@ -87,7 +94,7 @@ pub enum SaveError {
     Lock(LockError),
     #[error("the notes cannot be written: {0}")]
     Notes(#[from] NotesError),
-    #[error("`{path}` cannot be committed ({reason}): name another file with `notes`")]
+    #[error("`{path}` cannot be committed ({reason})")]
     NotesLeftOut { path: String, reason: String },
     /// Made anew it would replace what git has: a person's words by our section alone.
     #[error(
@@ -95,12 +102,6 @@ pub enum SaveError {
          `notes`"
     )]
     NotesAway { path: String },
-    /// Neither it nor anything in it will ever be committed.
-    #[error(
-        "git shows no change in `{path}`: take `git update-index --skip-worktree` or `--assume-unchanged` back, or name \
-         another file with `notes`"
-    )]
-    NotesUnseen { path: String },
     /// The first trouble, and that it left a second one behind.
     #[error("{cause}; the section stays in `{path}`: {why}")]
     NotesStay { cause: Box<SaveError>, path: String, why: String },
@@ -153,7 +154,7 @@ impl Save {
             Err(error) => return failed(SaveError::Lock(error), None),
         };
         self.clear_leftovers();
-        notes::bring_back(&self.repository.root, &commit::folder(&self.repository), |path| {
+        session_notes::bring_back(&self.repository.root, &commit::folder(&self.repository), |path| {
             commit::version_in_head(&self.repository, &self.saving.git, path).ok()
         });
         let ended = match self.dirty() {
@@ -195,7 +196,13 @@ impl Save {
             Err(error) => (None, Some(error.to_string())),
         };
         match self.commit(dirty) {
-            Ok((commit, notes)) => SaveOutcome::Saved(Saved { commit, notes, snapshot, snapshot_problem }),
+            Ok((commit, written)) => {
+                let is_other =
+                    |path: &&BytePath| !session_notes::has(path) && **path != written.index.relative;
+                let others = commit.paths.iter().filter(is_other).count();
+                let notes = written.file.to_string();
+                SaveOutcome::Saved(Saved { commit, notes, others, snapshot, snapshot_problem })
+            }
             Err(SaveError::NothingNew) => SaveOutcome::Nothing,
             Err(error) => failed(error, snapshot),
         }
@@ -226,8 +233,8 @@ impl Save {
         trust::snapshot_settings(journal::Trust::Unknown, texts.texts()).unwrap_or_default()
     }
 
-    /// The commit, and the notes file in it.
-    fn commit(&self, dirty: &[BytePath]) -> Result<(Commit, String), SaveError> {
+    /// The commit, and the notes in it.
+    fn commit(&self, dirty: &[BytePath]) -> Result<(Commit, SessionNotes), SaveError> {
         let root = &self.repository.root;
         let name = BytePath::from(self.notes_name());
         // A path that differs from HEAD and is not there is one that git has, staged at least.
@@ -235,70 +242,86 @@ impl Save {
         if is_absent && (dirty.contains(&name) || self.in_head(&name)?.is_some()) {
             return Err(SaveError::NotesAway { path: name.to_string() });
         }
-        let updated =
-            notes::update(root, self.notes_name(), &self.section(), &commit::folder(&self.repository))?;
-        let before = self.in_head(&updated.relative).map_err(|error| put_back(&updated, error))?;
-        updated.write_down(before.as_deref());
-        match self.commit_paths(&updated.relative) {
-            Ok(commit) => {
-                updated.settle();
-                Ok((commit, updated.relative.to_string()))
-            }
-            // Where HEAD has got another version meanwhile, somebody's commit took ours along.
-            Err(SaveError::NothingNew)
-                if updated.is_changed() && self.in_head(&updated.relative).is_ok_and(|now| now == before) =>
-            {
-                let path = updated.relative.to_string();
-                Err(put_back(&updated, SaveError::NotesUnseen { path }))
+        let clean = |text: &str| self.look().without_secrets(text, self.notes_name());
+        let section = self.section();
+        let written = self.new_notes(&section).write(root, &commit::folder(&self.repository), clean)?;
+        let before = self.in_head(&written.index.relative).map_err(|error| put_back(&written, error))?;
+        written.index.write_down(before.as_deref());
+        match self.commit_paths(&written) {
+            Ok(mut commit) => {
+                self.look_after_index(&written, &mut commit);
+                written.settle();
+                Ok((commit, written))
             }
             Err(SaveError::NothingNew) => {
-                // They are as HEAD has them now; what they were may be of a save that was killed.
-                updated.settle();
+                // They are as HEAD has them now: somebody's commit took ours along, or another save said the same.
+                written.settle();
                 Err(SaveError::NothingNew)
             }
-            Err(error) => Err(put_back(&updated, error)),
+            Err(error) => Err(put_back(&written, error)),
         }
+    }
+
+    /// A client's notes file that git was told not to look at gets its former bytes back: nothing of it will ever be committed.
+    fn look_after_index(&self, written: &SessionNotes, commit: &mut Commit) {
+        let index = &written.index.relative;
+        let is_named = commit.paths.contains(index)
+            || commit.left_out.iter().any(|left_out| left_out.path.as_ref() == Some(index));
+        if !written.index.is_changed() || is_named {
+            return;
+        }
+        let reason = match written.index.put_back() {
+            Ok(true) => UNSEEN.to_owned(),
+            Ok(false) => format!("{UNSEEN}; its section stays, since it was changed meanwhile"),
+            Err(error) => format!("{UNSEEN}; its section stays: {error}"),
+        };
+        commit.left_out.push(LeftOut { path: Some(index.clone()), reason });
+    }
+
+    fn new_notes<'a>(&'a self, section: &'a str) -> NewNotes<'a> {
+        NewNotes { index: self.notes_name(), body: section, at: self.facts.occasion.at }
     }
 
     fn in_head(&self, path: &BytePath) -> Result<Option<String>, SaveError> {
         Ok(commit::version_in_head(&self.repository, &self.saving.git, path)?)
     }
 
-    fn commit_paths(&self, notes: &BytePath) -> Result<Commit, SaveError> {
-        let (paths, unfit) = self.with_notes(notes.clone());
+    fn commit_paths(&self, written: &SessionNotes) -> Result<Commit, SaveError> {
+        let (paths, unfit) = self.with_notes(written.paths());
         let (message, look) = (self.message(), self.look());
         let hook_limit = self.settings.hook_timeout;
         let new = NewCommit { paths: &paths, message: &message, hook_limit, lock_limit: INDEX_LOCK };
-        let (mut found, mut unread) = (Vec::new(), Vec::new());
+        let (mut found, mut unread, mut has_notes) = (Vec::new(), Vec::new(), true);
         let outcome = commit::commit(&self.repository, &self.saving.git, &new, &mut |added| {
             found = look.through(added);
             unread = added.unread.iter().map(|path| format!("`{path}`")).collect();
-            found.is_empty() && unread.is_empty()
+            has_notes = added.files.iter().any(|file| file.path == written.file);
+            found.is_empty() && unread.is_empty() && has_notes
         })?;
+        let left_out = |reason: String| SaveError::NotesLeftOut { path: written.file.to_string(), reason };
         match outcome {
             CommitOutcome::Made(mut commit) => {
                 commit.left_out.extend(unfit);
                 Ok(commit)
             }
-            CommitOutcome::Withheld if found.is_empty() => Err(SaveError::TooLarge { paths: unread }),
-            CommitOutcome::Withheld => Err(SaveError::Secret { found }),
-            CommitOutcome::Nothing { left_out } => {
-                let of_notes = left_out.into_iter().find(|one| one.path.as_ref() == Some(notes));
-                Err(of_notes.map_or(SaveError::NothingNew, |one| SaveError::NotesLeftOut {
-                    path: notes.to_string(),
-                    reason: one.reason,
-                }))
+            CommitOutcome::Withheld if !found.is_empty() => Err(SaveError::Secret { found }),
+            CommitOutcome::Withheld if !unread.is_empty() => Err(SaveError::TooLarge { paths: unread }),
+            CommitOutcome::Withheld => Err(left_out("git ignores it".to_owned())),
+            CommitOutcome::Nothing { left_out: files } => {
+                let of_notes = files.into_iter().find(|one| one.path.as_ref() == Some(&written.file));
+                Err(of_notes.map_or(SaveError::NothingNew, |one| left_out(one.reason)))
             }
         }
     }
 
     /// What would be committed.
     pub fn paths(&self) -> Vec<BytePath> {
-        self.with_notes(BytePath::from(self.notes_name())).0
+        let file = BytePath::from(self.notes_file().as_str());
+        self.with_notes(vec![file, BytePath::from(self.notes_name())]).0
     }
 
     /// The notes and what else is wished for; and of that, what is not fit to be committed.
-    fn with_notes(&self, notes: BytePath) -> (Vec<BytePath>, Vec<LeftOut>) {
+    fn with_notes(&self, mut paths: Vec<BytePath>) -> (Vec<BytePath>, Vec<LeftOut>) {
         let root = &self.repository.root;
         let mut others = Vec::new();
         if root.join(BUILDGUIDE).is_file() {
@@ -307,7 +330,7 @@ impl Save {
         if self.settings.include == Include::All {
             others.extend_from_slice(&self.changed);
         }
-        let (mut paths, mut left_out) = (vec![notes], Vec::new());
+        let mut left_out = Vec::new();
         for path in others {
             match unfit(&root.join(path.as_path())) {
                 Some(reason) => left_out.push(LeftOut { path: Some(path), reason }),
@@ -328,7 +351,12 @@ impl Save {
         self.saving.look(&self.settings)
     }
 
-    /// The notes file, from the top of the repository.
+    /// The file that the notes of this save go to, from the top of the repository.
+    pub fn notes_file(&self) -> String {
+        self.new_notes(&self.section()).file().0
+    }
+
+    /// The client's notes file, from the top of the repository.
     pub fn notes_name(&self) -> &str {
         self.settings.notes.as_deref().unwrap_or_else(|| notes_of(self.agent))
     }
@@ -391,16 +419,15 @@ fn co_author_of(agent: Agent) -> &'static str {
 }
 
 /// The notes as they were before the trouble; what is told of it where they cannot be.
-fn put_back(updated: &Updated, cause: SaveError) -> SaveError {
+fn put_back(written: &SessionNotes, cause: SaveError) -> SaveError {
     use CommitError::{HookFailed, HookTimedOut};
     let is_hooks = matches!(cause, SaveError::Commit(HookFailed { .. } | HookTimedOut { .. }));
-    let is_back = if is_hooks { updated.put_back_after_hook() } else { updated.put_back() };
-    let why = match is_back {
+    let why = match written.put_back(is_hooks) {
         Ok(true) => return cause,
         Ok(false) => "it was changed meanwhile".to_owned(),
         Err(error) => error.to_string(),
     };
-    SaveError::NotesStay { cause: Box::new(cause), path: updated.relative.to_string(), why }
+    SaveError::NotesStay { cause: Box::new(cause), path: written.index.relative.to_string(), why }
 }
 
 fn failed(error: SaveError, snapshot: Option<Taken>) -> SaveOutcome {

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use change_set::BytePath;
 use changes::Repository;
 use gate::policy::{Autosave, AutosaveMode};
 use gate::{Changes, Inputs};
@@ -27,6 +28,7 @@ use crate::planned_push::{NoPush, PlannedPush};
 use crate::report::{AutonomousExecution, RouterDecision};
 use crate::save::{BUILDGUIDE, Save, SaveOutcome, Saved, Taken, notes_of};
 use crate::saving_settings::SavingSettings;
+use crate::session_notes;
 
 /// In a line, it says that what looks like a secret is none.
 pub const ALLOW: &str = "checkstone:allow-secret";
@@ -77,6 +79,7 @@ impl Save {
     ) -> Self {
         let look = saving.look(&settings);
         let mut facts = Facts::new(occasion, inputs, asked, &look);
+        facts.files.retain(|file| !Path::new(file).starts_with(session_notes::FOLDER));
         read_plans(&mut facts, &repository.root, &look);
         let changed = match &inputs.changes {
             Changes::Known(set) => set.files.iter().map(|file| file.path.clone()).collect(),
@@ -229,9 +232,8 @@ impl SaveReport {
     pub fn detail(&self) -> String {
         match &self.ended {
             SaveOutcome::Saved(saved) => {
-                let Saved { commit, notes, snapshot, snapshot_problem } = saved;
-                let others = commit.paths.iter().filter(|path| path.as_bytes() != notes.as_bytes()).count();
-                let others = match others {
+                let Saved { commit, notes, others, snapshot, snapshot_problem } = saved;
+                let others = match *others {
                     0 => String::new(),
                     others => format!(" and {}", counted(others, "other file")),
                 };
@@ -404,8 +406,8 @@ fn read_plans(facts: &mut Facts, root: &Path, look: &Look) {
         .and_then(|text| BuildState::read(&text));
 }
 
-/// The files that a save writes or commits in any case.
-pub fn own_files(agent: Agent, settings: &Autosave) -> [String; 2] {
-    let notes = settings.notes.clone().unwrap_or_else(|| notes_of(agent).to_owned());
-    [notes, BUILDGUIDE.to_owned()]
+/// Whether a save writes or commits the file in any case.
+pub(crate) fn is_own_file(path: &BytePath, agent: Agent, settings: &Autosave) -> bool {
+    let notes = settings.notes.as_deref().unwrap_or_else(|| notes_of(agent));
+    session_notes::has(path) || [notes, BUILDGUIDE].map(BytePath::from).contains(path)
 }

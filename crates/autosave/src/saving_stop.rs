@@ -2,7 +2,6 @@
 //! stop, one message, and one hold a turn, by the same count.
 
 use agents::Answer;
-use change_set::BytePath;
 use changes::Request;
 use gate::policy::{Autosave, AutosaveMode};
 use journal::{AutosaveOutcome, Journal, JournalError, NewAutosave, PushState, SessionId, TurnId};
@@ -278,13 +277,12 @@ impl SavingStop {
             .and_then(|pending| pending.change_set(request))
             .is_ok_and(|set| !set.files.is_empty() && set.scope == change_set::Scope::TurnBaseline);
         let Some(last) = last.and_then(|last| last.snapshot) else { return changed };
-        let own = save_run::own_files(self.judged.event.payload.agent, autosave);
-        let own = own.map(|name| BytePath::from(name.as_str()));
+        let agent = self.judged.event.payload.agent;
         let scratch = &self.saving.temporary;
         let differs = Snapshots::of(repository, &git).and_then(|snapshots| {
             let last = snapshots.find(&last)?;
             let found = snapshots.diff(Side::Snapshot(&last), Side::WorkingTree { scratch }, &[])?;
-            Ok(found.iter().any(|difference| !own.contains(&difference.path)))
+            Ok(found.iter().any(|difference| !save_run::is_own_file(&difference.path, agent, autosave)))
         });
         changed && differs.unwrap_or(true)
     }

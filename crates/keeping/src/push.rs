@@ -31,7 +31,7 @@ use said::{RemoteAnswer, without_credentials};
 pub use outgoing::{OutgoingCommit, PushPlan, PushReadiness, plan};
 
 /// So often our commits are put on top of what came meanwhile.
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 12;
 
 #[derive(Clone, Debug)]
 pub struct PushLimits<'a> {

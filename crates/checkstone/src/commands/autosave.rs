@@ -24,10 +24,10 @@ use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG, shown};
 use crate::repository_argument::{RepositoryArgument, find};
 use crate::saving_environment;
 
-/// Save the work now: a snapshot, the notes section, a commit of the notes, and a push
+/// Commit notes on the work now, take a snapshot of it, and push
 ///
 /// Does what the hook does by itself when the context of an agent fills up and `mode = "autonomous"` is set in
-/// `[autosave]`. It commits only the notes file and buildguide.md (`include = "all"` adds what the turn changed); what you
+/// `[autosave]`. It commits only the notes and buildguide.md (`include = "all"` adds what the turn changed); what you
 /// have staged stays staged. Nothing is committed where it looks like a secret, and nothing where nothing has changed.
 ///
 /// Exit code: 0 saved or nothing to save, 1 saved but not pushed, 2 and above not saved.
@@ -197,7 +197,7 @@ fn reading(agent: Agent, path: Option<&Path>) -> Reading {
 
 fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> Result<ExitCode, CommandError> {
     let git = &save.saving.git;
-    let (notes, section, message) = (save.notes_name(), save.section(), save.message());
+    let (notes, section, message) = (save.notes_file(), save.section(), save.message());
     let done = match refusal(save, git) {
         Some(why) => format!("nothing was done, and nothing would be committed: {why}"),
         None => "nothing was done: this was only shown".to_owned(),
@@ -206,7 +206,7 @@ fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> Result
     let output = AutosaveOutput {
         dry_run: true,
         outcome: "shown",
-        notes: Some(notes),
+        notes: Some(&notes),
         section: Some(&section),
         message: Some(&message),
         paths: save.paths().iter().map(ToString::to_string).collect(),
@@ -220,11 +220,11 @@ fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> Result
     };
     printer.answer(arguments.json, &output, || {
         let paths: Vec<String> = output.paths.iter().map(|path| visible(path)).collect();
-        let (notes, push, paths) = (visible(notes), visible(&output.push.detail), paths.join(", "));
+        let (notes, push, paths) = (visible(&notes), visible(&output.push.detail), paths.join(", "));
         let (section, message) = (shown(&section), shown(&message));
         let done = visible(&output.detail.replacen('n', "N", 1));
         format!(
-            "{STRONG}{notes}{STRONG:#}, section `## Last Session`:\n\n{section}\n\n{STRONG}Commit{STRONG:#} of \
+            "{STRONG}{notes}{STRONG:#}:\n\n{section}\n\n{STRONG}Commit{STRONG:#} of \
              {paths}:\n\n{FAINT}{message}{FAINT:#}\n\n{STRONG}Push{STRONG:#}: {push}\n\n{done}.\n"
         )
     })
@@ -254,9 +254,9 @@ pub(crate) struct AutosaveOutput<'a> {
     dry_run: bool,
     #[cfg_attr(feature = "schema", schemars(extend("enum" = ["shown", "saved", "nothing", "failed"])))]
     outcome: &'static str,
-    /// The notes file, from the root of the repository.
+    /// The file with the notes, from the root of the repository.
     notes: Option<&'a str>,
-    /// The section as it would be written; only with `--dry-run`.
+    /// The notes as they would be written; only with `--dry-run`.
     section: Option<&'a str>,
     /// The commit's message; only with `--dry-run`.
     message: Option<&'a str>,

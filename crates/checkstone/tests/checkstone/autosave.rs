@@ -7,6 +7,7 @@ mod direct_execution;
 mod disks;
 mod faults;
 mod kills;
+mod merges;
 mod occasions;
 mod remotes;
 mod world;

@@ -60,7 +60,9 @@ pub(crate) fn a_full_context_is_saved_and_the_agent_goes_on(workplace: &Workplac
     let there =
         workplace.git(&["--git-dir", origin.to_str().unwrap(), "log", "-1", "--format=%H %s", "main"]);
     assert_eq!(there.trim(), format!("{commit} checkpoint: auto-checkpoint"));
-    let kept = workplace.git(&["show", &format!("HEAD:{}", notes(workplace))]);
+    let index = workplace.git(&["show", &format!("HEAD:{}", notes(workplace))]);
+    assert_eq!(index.split("## Last Session").count(), 2, "{index}");
+    let kept = workplace.git(&["show", "HEAD", "--", ".checkstone"]);
     assert!(kept.contains("- Asked: `Fix add`") && kept.contains("- Files changed: `src/calc.py`"), "{kept}");
     // What the agent changed is neither committed nor staged, and in the snapshot.
     assert_eq!(workplace.git(&["diff", "--name-only"]).trim(), "src/calc.py");

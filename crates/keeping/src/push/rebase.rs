@@ -22,11 +22,15 @@ pub(super) fn onto(git: &ActingGit, theirs: &str, tip: &str, ours: &[String]) ->
     for commit in list.lines() {
         let parents = git.line(&["rev-parse", &format!("{commit}^@")])?;
         let parents: Vec<&str> = parents.lines().collect();
-        let [parent] = parents.as_slice() else {
-            return Err(rejected("there are merges among the commits to be pushed"));
-        };
-        foreign += usize::from(!ours.iter().any(|id| id == commit));
-        picks.push((commit, (*parent).to_owned()));
+        match parents.as_slice() {
+            [parent] => {
+                foreign += usize::from(!ours.iter().any(|id| id == commit));
+                picks.push((commit, (*parent).to_owned()));
+            }
+            // As `git pull --rebase` does: what it brought together is brought together again.
+            [one, other] if is_plain_merge(git, commit, one, other)? => {}
+            _ => return Err(rejected("a merge among the commits to be pushed has changes of its own")),
+        }
     }
     if foreign > 0 {
         let yours = if foreign == 1 {
@@ -40,6 +44,14 @@ pub(super) fn onto(git: &ActingGit, theirs: &str, tip: &str, ours: &[String]) ->
         onto = pick(git, &onto, commit, &parent)?;
     }
     Ok(onto)
+}
+
+/// Whether git alone would have merged the two to the same tree.
+fn is_plain_merge(git: &ActingGit, merge: &str, one: &str, other: &str) -> PushStep<bool> {
+    let merged = git.end(&["merge-tree", "--write-tree", "--no-messages", one, other], b"")?;
+    let tree = String::from_utf8_lossy(&merged.stdout);
+    let wanted = git.line(&["rev-parse", &format!("{merge}^{{tree}}")])?;
+    Ok(merged.status.success() && tree.trim() == wanted)
 }
 
 fn rejected(reason: &str) -> PushOutcome {

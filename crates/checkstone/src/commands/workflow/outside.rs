@@ -1,6 +1,6 @@
-//! What the services outside hear of a workflow, if the user wants that: its issue is created, and moves on as phases
-//! begin and end; ends are told to the webhooks too. What does not arrive is kept as unsent, and told the person with
-//! the command that sends it again.
+//! What services outside are told about a workflow, if the user wants that: its issue is created and moves as phases begin
+//! and end; webhooks hear of ends. What does not arrive is kept as unsent, and the person reads which command sends it
+//! again.
 
 use jiff::Timestamp;
 use transcript::visible;
@@ -34,8 +34,10 @@ impl<'a> Outside<'a> {
         }
     }
 
-    pub(super) fn branch(&self) -> Option<&str> {
-        self.branch.as_deref()
+    /// The branch of the issue, unless it is the one that is checked out.
+    pub(super) fn branch_to_switch_to(&self, workflow: &Workflow) -> Option<String> {
+        self.state.repository()?;
+        workflow.issue_record().branch.filter(|branch| self.branch.as_ref() != Some(branch))
     }
 
     /// Whether the issues of this repository are created and moved from here.
@@ -98,7 +100,7 @@ impl<'a> Outside<'a> {
             Some(Err(error)) => {
                 let problem = Warning::new(format!("Linear has not confirmed the issue: {error}"));
                 let hint = format!(
-                    "the workflow is recorded; `{}` tries again, and creates it only if it is not there",
+                    "the workflow is saved; run `{}` to try again (it never creates a second issue)",
                     typed("start", self.name)
                 );
                 (workflow, Some(problem.hint(hint)))
@@ -149,7 +151,7 @@ impl<'a> Outside<'a> {
         match told {
             Ok(standing) if standing.closed_by_others => {
                 let state = visible(&standing.state);
-                self.printer.progress(&format!("{issue} is {state} in Linear, and stays so"));
+                self.printer.progress(&format!("{issue} stays {state}: somebody closed it in Linear"));
             }
             Ok(standing) => {
                 if standing.moved {
@@ -162,7 +164,8 @@ impl<'a> Outside<'a> {
             }
             Err(error) => {
                 let again = if workflow.is_complete() { "complete" } else { "start" };
-                let again = format!("the workflow is recorded; `{}` sends it again", typed(again, self.name));
+                let again =
+                    format!("the workflow is saved; run `{}` to send it again", typed(again, self.name));
                 self.printer.warning(Warning::new(format!("{issue} was not updated: {error}")).hint(again));
             }
         }

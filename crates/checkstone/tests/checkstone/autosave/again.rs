@@ -84,7 +84,7 @@ fn what_goes_on_failing_is_given_up_after_three_times() {
         .collect();
     assert_eq!(again, [true, true, false, false, false], "{answers:#?}");
     assert_eq!(world.saves().len(), 3);
-    assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
+    assert_eq!((world.commits(), world.has_notes()), (1, false));
     assert_eq!(world.log().matches("the save is tried again at the next stop").count(), 2, "{}", world.log());
     std::fs::remove_file(world.workplace.repo().join(".git/hooks/pre-commit")).unwrap();
     assert_eq!(world.turn_number(6, 20), serde_json::Value::Null);

@@ -1,6 +1,6 @@
 //! `checkstone autosave`, `checkstone statusline`, and what `status` tells.
 
-use sandbox::{RunToEnd as _, without_durations};
+use sandbox::{RunToEnd as _, redacted, without_durations};
 use serde_json::{Value, json};
 
 use super::world::{AUTONOMOUS, World};
@@ -22,9 +22,9 @@ fn by_hand_it_saves_and_pushes_at_once_in_any_mode() {
     assert_eq!(told["commit"], world.git(&["rev-parse", "HEAD"]));
     assert_eq!(told["push"]["state"], "pushed");
     assert_eq!(world.git(&["rev-parse", "origin/main"]), world.git(&["rev-parse", "HEAD"]));
-    let notes = world.text("CLAUDE.md");
+    let notes = world.notes();
     insta::assert_snapshot!(without_durations(&notes), @"
-    ## Last Session
+    # Notes on a session
 
     - When: [time], somebody asked for it (save 1 of the session)
     - Branch: `main`
@@ -54,12 +54,12 @@ fn a_dry_run_shows_and_does_nothing() {
     let world = World::new("[autosave]\nsubject = \"wip: {agent} on {branch}\"\nco_author = \"\"\n");
     world.work_until(20);
     let (code, told) = run(&world, &["autosave", "--dry-run", "--json"]);
-    assert_eq!((code, world.commits(), world.has("CLAUDE.md")), (0, 1, false));
+    assert_eq!((code, world.commits(), world.has_notes()), (0, 1, false));
     assert_eq!(
         told["message"],
         "wip: claude on main\n\nNotes on the session, since somebody asked for it.\n"
     );
-    assert_eq!(told["paths"], json!(["CLAUDE.md"]));
+    assert_eq!(redacted(told["paths"].to_string()), r#"[".checkstone/notes/[id].md","CLAUDE.md"]"#);
     insta::assert_snapshot!(without_durations(told["section"].as_str().unwrap()), @"
     - When: [time], somebody asked for it (save 1 of the session)
     - Branch: `main`
@@ -72,7 +72,7 @@ fn a_dry_run_shows_and_does_nothing() {
     insta::assert_snapshot!(without_durations(&shown), @"
     exit code: 0
     --- stdout
-    AGENTS.md, section `## Last Session`:
+    .checkstone/notes/[id].md:
 
     - When: [time], somebody asked for it (save 1 of the session)
     - Branch: `main`
@@ -81,7 +81,7 @@ fn a_dry_run_shows_and_does_nothing() {
     - Tests: none were run
     - Open errors: none
 
-    Commit of AGENTS.md:
+    Commit of .checkstone/notes/[id].md, AGENTS.md:
 
     wip: codex on main
 
@@ -106,7 +106,7 @@ fn a_dry_run_tells_of_the_push_and_of_what_stands_in_the_way() {
     insta::assert_snapshot!(without_durations(&shown), @"
     exit code: 0
     --- stdout
-    CLAUDE.md, section `## Last Session`:
+    .checkstone/notes/[id].md:
 
     - When: [time], somebody asked for it (save 1 of the session)
     - Branch: `main`
@@ -115,7 +115,7 @@ fn a_dry_run_tells_of_the_push_and_of_what_stands_in_the_way() {
     - Tests: none were run
     - Open errors: none
 
-    Commit of CLAUDE.md:
+    Commit of .checkstone/notes/[id].md, CLAUDE.md:
 
     checkpoint: auto-checkpoint
 
@@ -137,7 +137,7 @@ fn a_dry_run_tells_of_the_push_and_of_what_stands_in_the_way() {
     insta::assert_snapshot!(without_durations(&shown), @"
     exit code: 0
     --- stdout
-    CLAUDE.md, section `## Last Session`:
+    .checkstone/notes/[id].md:
 
     - When: [time], somebody asked for it (save 1 of the session)
     - Branch: none, HEAD is detached
@@ -146,7 +146,7 @@ fn a_dry_run_tells_of_the_push_and_of_what_stands_in_the_way() {
     - Tests: none were run
     - Open errors: none
 
-    Commit of CLAUDE.md:
+    Commit of .checkstone/notes/[id].md, CLAUDE.md:
 
     checkpoint: auto-checkpoint
 
@@ -347,7 +347,7 @@ fn status_tells_people_of_the_last_save() {
     repository  [folder]/repo
     policy      none, so every stop passes
     autosave    on: saves once the context is 40 % full
-    last save   [time] saved: notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree
+    last save   [time] saved: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree
     saves       1 saved, [duration] each, 0 failed, 0 pushed, 0 not pushed
     snapshot    [id] before an autosave (claude 9f3c2f1e-1111-4222-8333-444455556666)
     state       [folder]/state

@@ -40,10 +40,19 @@ fn claude_md_was_updated() {
     world.git(&["commit", "--quiet", "--message=notes"]);
     world.work_until(41);
     let notes = world.text("CLAUDE.md");
-    insta::assert_snapshot!(redacted(&notes), @r"
+    insta::assert_snapshot!(redacted(&notes), @r#"
     # Notes
 
     ## Last Session
+
+    Notes on the sessions here are in `.checkstone/notes/`, one file for each save. Their names begin with the time: the last one is the newest.
+
+    ## Rules
+    \1 stays
+    "#);
+    assert_eq!(world.git(&["show", "HEAD:CLAUDE.md"]), notes.trim_end());
+    insta::assert_snapshot!(redacted(world.notes()), @"
+    # Notes on a session
 
     - When: [time], the context is 41 % full (save 1 of the session)
     - Branch: `main`
@@ -51,11 +60,14 @@ fn claude_md_was_updated() {
     - Files changed: `src/lib.rs`
     - Tests: none were run
     - Open errors: none
-
-    ## Rules
-    \1 stays
     ");
-    assert_eq!(world.git(&["show", "HEAD:CLAUDE.md"]), notes.trim_end());
+    // What the section said before is not lost.
+    insta::assert_snapshot!(world.notes_files().remove(0), @"
+    # Notes from before
+
+    old
+    ### more
+    ");
 }
 
 #[test]
@@ -76,13 +88,13 @@ fn log_file_confirms_successful_execution() {
     world.work_until(41);
     let ours = world.log();
     insta::assert_snapshot!(without_durations(&ours), @"
-    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to ([duration]) [[timings]]
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to ([duration]) [[timings]]
     [time] claude 9f3c2f1e-1111-4222-8333-444455556666 hold: the agent was told of the save and goes on [[timings]]
     ");
     let theirs = std::fs::read_to_string(world.workplace.path("home/.claude/auto-continue.log")).unwrap();
     insta::assert_snapshot!(redacted(&theirs), @"
     [[time]] 🚀 Executing checkpoint directly in hook
-    [[time]] notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to
+    [[time]] notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to
     [[time]] ✅ Direct checkpoint execution completed
     ");
 }
@@ -111,7 +123,7 @@ fn no_commit_created_when_there_are_no_changes() {
     world.prompt("What does this do?");
     world.turn("What does this do?", 41);
     assert_eq!(world.stop(), json!(null));
-    assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
+    assert_eq!((world.commits(), world.has_notes()), (1, false));
     assert_eq!(world.saves()[0].0, "nothing");
 }
 
@@ -134,7 +146,7 @@ fn the_table_of_execution_modes() {
 
     let normal = World::new("[autosave]\nmode = \"normal\"\n");
     let answer = normal.work_until(41);
-    assert_eq!((normal.commits(), normal.has("CLAUDE.md")), (1, false));
+    assert_eq!((normal.commits(), normal.has_notes()), (1, false));
     assert_eq!(answer["decision"], json!(null));
     insta::assert_snapshot!(redacted(to_person(&answer)), @"[checkstone] The context is 41 % full: run `checkstone autosave` to commit notes on the work, then compact or begin a new session");
 
@@ -142,7 +154,7 @@ fn the_table_of_execution_modes() {
     failed.write(".git/hooks/pre-commit", "#!/bin/sh\necho 'no commits today'\nexit 1\n");
     executable(&failed, ".git/hooks/pre-commit");
     let answer = failed.work_until(41);
-    assert_eq!((failed.commits(), failed.has("CLAUDE.md")), (1, false));
+    assert_eq!((failed.commits(), failed.has_notes()), (1, false));
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
     [checkstone] The context fills up, and nothing was committed: the hook `pre-commit` refused the commit: no commits today; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
@@ -156,7 +168,7 @@ fn the_table_of_execution_modes() {
     let answer = success.work_until(41);
     assert_eq!((success.commits(), success.has("CLAUDE.md")), (2, true));
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to.
+    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to.
 
     Go on with the task.
     - Task: Fix the counting
@@ -178,7 +190,7 @@ fn a4_what_was_staged_stays_staged() {
     world.stop();
     assert_eq!(world.commits(), 2);
     assert_eq!(world.git(&["status", "--porcelain"]), before);
-    assert_eq!(world.git(&["show", "--name-only", "--format=", "HEAD"]), "CLAUDE.md");
+    assert_eq!(committed(&world), ".checkstone/notes/[id].md\nCLAUDE.md");
 }
 
 /// A5.
@@ -212,23 +224,17 @@ fn a8_a_missing_notes_file_is_made() {
         more["context_window"] = json!({"context_window_size": 1000, "current_usage": {"input_tokens": 400}});
         let answer = world.hook(agent, event, more);
         assert_eq!(answer["decision"], "block", "{agent} {answer:#}\n{}", world.log());
-        kept.push(redacted(world.text(notes)));
-        assert_eq!(world.git(&["show", "--name-only", "--format=", "HEAD"]), notes);
+        kept.push(redacted(format!("{}\n{}", world.text(notes), world.notes())));
+        assert_eq!(committed(&world), format!(".checkstone/notes/[id].md\n{notes}"));
         // H1: a key that the client does not know would make its hook fail.
         assert_eq!(answer.get("autonomous_execution").is_some(), agent == "claude", "{answer:#}");
     }
     insta::assert_snapshot!(kept.join("\n---\n"), @"
     ## Last Session
 
-    - When: [time], the context is 40 % full (save 1 of the session)
-    - Branch: `main`
-    - Asked: `Do it`
-    - Files changed: `src/lib.rs`
-    - Tests: none were run
-    - Open errors: none
+    Notes on the sessions here are in `.checkstone/notes/`, one file for each save. Their names begin with the time: the last one is the newest.
 
-    ---
-    ## Last Session
+    # Notes on a session
 
     - When: [time], the context is 40 % full (save 1 of the session)
     - Branch: `main`
@@ -239,6 +245,24 @@ fn a8_a_missing_notes_file_is_made() {
 
     ---
     ## Last Session
+
+    Notes on the sessions here are in `.checkstone/notes/`, one file for each save. Their names begin with the time: the last one is the newest.
+
+    # Notes on a session
+
+    - When: [time], the context is 40 % full (save 1 of the session)
+    - Branch: `main`
+    - Asked: `Do it`
+    - Files changed: `src/lib.rs`
+    - Tests: none were run
+    - Open errors: none
+
+    ---
+    ## Last Session
+
+    Notes on the sessions here are in `.checkstone/notes/`, one file for each save. Their names begin with the time: the last one is the newest.
+
+    # Notes on a session
 
     - When: [time], the context is 40 % full (save 1 of the session)
     - Branch: `main`
@@ -264,7 +288,7 @@ fn the_agent_is_told_what_was_saved_and_what_is_next() {
     let answer = world.stop();
     let said = to_agent(&answer);
     insta::assert_snapshot!(redacted(said), @"
-    [checkstone] The context is 45 % full. Notes and 1 other file committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to.
+    [checkstone] The context is 45 % full. Notes and 1 other file committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to.
 
     Go on with the task.
     - Task: Count the words
@@ -273,9 +297,9 @@ fn the_agent_is_told_what_was_saved_and_what_is_next() {
     - Open error: A command returned errors — verify the issue is resolved (`./lint`)
     If all of it is done, say so and stop.
     ");
-    let notes = world.text("CLAUDE.md");
+    let notes = world.notes();
     insta::assert_snapshot!(redacted(&notes), @"
-    ## Last Session
+    # Notes on a session
 
     - When: [time], the context is 45 % full (save 1 of the session)
     - Branch: `main`
@@ -287,7 +311,7 @@ fn the_agent_is_told_what_was_saved_and_what_is_next() {
     - Build: `feature counting, phase tests, iteration 3`
     - Next: `count the words`
     ");
-    assert_eq!(world.git(&["show", "--name-only", "--format=", "HEAD"]), "CLAUDE.md\nbuildguide.md");
+    assert_eq!(committed(&world), ".checkstone/notes/[id].md\nCLAUDE.md\nbuildguide.md");
 }
 
 /// S13: what was committed is said, and nothing more: notes are not the work.
@@ -308,19 +332,19 @@ fn s13_the_message_and_the_commit_say_what_was_committed() {
         said(&format!("{AUTONOMOUS}include = 'all'\n"), None),
     ];
     insta::assert_snapshot!(found.join("\n\n"), @"
-    ✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to
+    ✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to
     checkpoint: auto-checkpoint
     Notes on the session, since the context is 41 % full.
 
     Co-Authored-By: Claude <noreply@anthropic.com>
 
-    ✅ [checkstone] Auto-checkpoint executed: notes and 1 other file committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to
+    ✅ [checkstone] Auto-checkpoint executed: notes and 1 other file committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to
     checkpoint: auto-checkpoint
     Notes on the session, since the context is 41 % full.
 
     Co-Authored-By: Claude <noreply@anthropic.com>
 
-    ✅ [checkstone] Auto-checkpoint executed: notes and 1 other file committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to
+    ✅ [checkstone] Auto-checkpoint executed: notes and 1 other file committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to
     checkpoint: auto-checkpoint
     Notes on the session, and what its turn changed, since the context is 41 % full.
 
@@ -337,7 +361,7 @@ fn s8_staged_notes_are_not_dropped_in_silence() {
     world.write("CLAUDE.md", "# Mine\n\non the disk\n");
     let staged = world.git(&["rev-parse", ":CLAUDE.md"]);
     let answer = world.work_until(41);
-    insta::assert_snapshot!(redacted(to_person(&answer)), @"✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, you had staged another version of `CLAUDE.md`, which `git cat-file -p [hash]` shows, not pushed: there is no remote to push to");
+    insta::assert_snapshot!(redacted(to_person(&answer)), @"✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, you had staged another version of `CLAUDE.md`, which `git cat-file -p [hash]` shows, not pushed: there is no remote to push to");
     let named = to_person(&answer).split("cat-file -p ").nth(1).unwrap().split('`').next().unwrap();
     assert_eq!(
         (world.git(&["rev-parse", named]), world.git(&["cat-file", "-p", named])),
@@ -355,8 +379,8 @@ fn include_all_commits_what_the_turn_changed() {
     world.turn("Fix it", 60);
     world.stop();
     assert_eq!(
-        world.git(&["show", "--name-only", "--format=", "HEAD"]),
-        "CLAUDE.md\nsrc/lib.rs\nsrc/new.rs",
+        committed(&world),
+        ".checkstone/notes/[id].md\nCLAUDE.md\nsrc/lib.rs\nsrc/new.rs",
         "{}",
         world.log()
     );
@@ -373,7 +397,7 @@ fn a_snapshot_keeps_the_whole_tree() {
     let name = format!("refs/checkstone/snapshots/main/{id}");
     assert_eq!(world.git(&["show", &format!("{name}:scratch.txt")]), "precious");
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to.
+    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to.
 
     Go on with the task.
     - Task: Fix the counting
@@ -390,7 +414,7 @@ fn a12_a_secret_is_not_committed() {
     world.write("src/key.rs", &format!("const TOKEN: &str = \"{secret}\";\n"));
     world.turn("Use the key", 41);
     let answer = world.stop();
-    assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false), "{answer:#}");
+    assert_eq!((world.commits(), world.has_notes()), (1, false), "{answer:#}");
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
     [checkstone] Nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id].
 
@@ -414,9 +438,9 @@ fn a12_a_secret_in_the_prompt_does_not_get_into_the_notes() {
     world.turn(&format!("Use the token {secret} for the upload"), 41);
     world.stop();
     assert_eq!(world.commits(), 2, "{}", world.log());
-    let notes = world.text("CLAUDE.md");
+    let notes = world.notes();
     insta::assert_snapshot!(redacted(&notes), @"
-    ## Last Session
+    # Notes on a session
 
     - When: [time], the context is 41 % full (save 1 of the session)
     - Branch: `main`
@@ -438,13 +462,13 @@ fn include_all_leaves_out_what_is_too_large() {
     world.turn("Make it large", 41);
     let answer = world.stop();
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context is 41 % full. Notes and 1 other file committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not committed: `large.bin` (it is over 32 MB and cannot be looked through for secrets), not pushed: there is no remote to push to.
+    [checkstone] The context is 41 % full. Notes and 1 other file committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not committed: `large.bin` (it is over 32 MB and cannot be looked through for secrets), not pushed: there is no remote to push to.
 
     Go on with the task.
     - Task: Make it large
     If all of it is done, say so and stop.
     ");
-    assert_eq!(world.git(&["show", "--name-only", "--format=", "HEAD"]), "CLAUDE.md\nsrc/lib.rs");
+    assert_eq!(committed(&world), ".checkstone/notes/[id].md\nCLAUDE.md\nsrc/lib.rs");
     assert_eq!(world.git(&["status", "--porcelain"]), "?? large.bin");
 }
 
@@ -455,7 +479,7 @@ fn a_snapshot_that_has_not_everything_says_so() {
     world.git(&["init", "--quiet", "inner"]);
     let answer = world.work_until(41);
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the tree without 1 file, not pushed: there is no remote to push to.
+    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the tree without 1 file, not pushed: there is no remote to push to.
 
     Go on with the task.
     - Task: Fix the counting
@@ -476,9 +500,9 @@ fn a12_a_secret_that_is_cut_does_not_get_into_the_notes() {
     world.turn_of("claude-opus-4-1", &across(400), Some(82_000), &commands);
     let answer = world.stop();
     assert_eq!(world.commits(), 2, "{answer:#}\n{}", world.log());
-    let notes = world.text("CLAUDE.md");
+    let notes = world.notes();
     insta::assert_snapshot!(redacted(&notes), @"
-    ## Last Session
+    # Notes on a session
 
     - When: [time], the context is 41 % full (save 1 of the session)
     - Branch: `main`
@@ -489,7 +513,12 @@ fn a12_a_secret_that_is_cut_does_not_get_into_the_notes() {
     - Open errors: `(withheld: it looks like a secret)`
     ");
     assert_eq!(notes.matches("(withheld: ").count(), 3, "{notes}");
-    insta::assert_snapshot!(redacted(answer.to_string()), @r#"{"decision":"block","reason":"[checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to.\n\nGo on with the task.\n- Task: (withheld: it looks like a secret)\n- Open error: (withheld: it looks like a secret)\nIf all of it is done, say so and stop.","systemMessage":"✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to","autonomous_execution":{"enabled":true,"skill":"checkpoint","reason":"context_threshold","executed_directly":true,"router_decision":{"route":"direct","percent":41,"iteration":1,"commit":"[hash]","branch":"main","snapshot":"[id]","push":"none","detail":"notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to"}}}"#);
+    insta::assert_snapshot!(redacted(answer.to_string()), @r#"{"decision":"block","reason":"[checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to.\n\nGo on with the task.\n- Task: (withheld: it looks like a secret)\n- Open error: (withheld: it looks like a secret)\nIf all of it is done, say so and stop.","systemMessage":"✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to","autonomous_execution":{"enabled":true,"skill":"checkpoint","reason":"context_threshold","executed_directly":true,"router_decision":{"route":"direct","percent":41,"iteration":1,"commit":"[hash]","branch":"main","snapshot":"[id]","push":"none","detail":"notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to"}}}"#);
+}
+
+/// The files of the last commit.
+fn committed(world: &World) -> String {
+    redacted(world.git(&["show", "--name-only", "--format=", "HEAD"]))
 }
 
 pub(crate) fn executable(world: &World, path: &str) {

@@ -43,11 +43,12 @@ fn a10_notes_that_a_failing_hook_has_changed_are_put_back() {
         if let Some(notes) = notes {
             world.write("CLAUDE.md", notes);
         }
-        world.write(".git/hooks/pre-commit", "#!/bin/sh\nsed -i 's/^- /* /' CLAUDE.md\nexit 1\n");
+        world.write(".git/hooks/pre-commit", "#!/bin/sh\nsed -i 's/^Notes on/* Notes on/' CLAUDE.md\nsed -i 's/^- /* /' .checkstone/notes/*\nexit 1\n");
         executable(&world, ".git/hooks/pre-commit");
         let answer = world.work_until(41);
         let now = world.has("CLAUDE.md").then(|| world.text("CLAUDE.md"));
         assert_eq!((world.commits(), now.as_deref()), (1, notes), "{answer:#}");
+        assert!(!world.has(".checkstone"), "{answer:#}");
         told.push(redacted(to_agent(&answer)));
         told.push(redacted(world.text(".git/checkstone/notes-after-hook")));
     }
@@ -63,12 +64,7 @@ fn a10_notes_that_a_failing_hook_has_changed_are_put_back() {
 
     ## Last Session
 
-    * When: [time], the context is 41 % full (save 1 of the session)
-    * Branch: `main`
-    * Asked: `Fix the counting`
-    * Files changed: `src/lib.rs`
-    * Tests: none were run
-    * Open errors: none
+    * Notes on the sessions here are in `.checkstone/notes/`, one file for each save. Their names begin with the time: the last one is the newest.
 
     ---
     [checkstone] The context fills up, and nothing was committed: the hook `pre-commit` refused the commit: it ended with exit status: 1; the whole tree is kept in snapshot [id].
@@ -80,12 +76,7 @@ fn a10_notes_that_a_failing_hook_has_changed_are_put_back() {
     ---
     ## Last Session
 
-    * When: [time], the context is 41 % full (save 1 of the session)
-    * Branch: `main`
-    * Asked: `Fix the counting`
-    * Files changed: `src/lib.rs`
-    * Tests: none were run
-    * Open errors: none
+    * Notes on the sessions here are in `.checkstone/notes/`, one file for each save. Their names begin with the time: the last one is the newest.
     ");
 }
 
@@ -110,15 +101,20 @@ fn a10_notes_of_a_save_that_was_ended_are_put_back_by_the_next() {
         end(&save.id().to_string());
         save.wait().unwrap();
         end(hook.trim());
-        told.push(redacted(world.text("CLAUDE.md")));
+        told.push(redacted(format!("{}\n{}", world.text("CLAUDE.md"), world.notes())));
         let output = world.checkstone(&["autosave"]).answer();
         let now = world.has("CLAUDE.md").then(|| world.text("CLAUDE.md"));
         assert_eq!((world.commits(), now.as_deref()), (1, notes), "{output:?}");
+        assert!(!world.has(".checkstone"), "{output:?}");
     }
     insta::assert_snapshot!(told.join("\n---\n"), @"
     # Notes
 
     ## Last Session
+
+    Notes on the sessions here are in `.checkstone/notes/`, one file for each save. Their names begin with the time: the last one is the newest.
+
+    # Notes on a session
 
     - When: [time], somebody asked for it (save 1 of the session)
     - Branch: `main`
@@ -129,6 +125,10 @@ fn a10_notes_of_a_save_that_was_ended_are_put_back_by_the_next() {
     ---
     ## Last Session
 
+    Notes on the sessions here are in `.checkstone/notes/`, one file for each save. Their names begin with the time: the last one is the newest.
+
+    # Notes on a session
+
     - When: [time], somebody asked for it (save 1 of the session)
     - Branch: `main`
     - Files changed: `src/lib.rs`
@@ -137,7 +137,7 @@ fn a10_notes_of_a_save_that_was_ended_are_put_back_by_the_next() {
     ");
 }
 
-/// Git was told not to look at the notes: nothing of them would ever be committed.
+/// Git was told not to look at the client's notes file: the notes are committed without it.
 #[test]
 fn notes_that_git_does_not_look_at_are_told_and_put_back() {
     let mut told = Vec::new();
@@ -150,24 +150,23 @@ fn notes_that_git_does_not_look_at_are_told_and_put_back() {
         let answer = world.work_until(41);
         assert_eq!(
             (world.text("CLAUDE.md").as_str(), world.commits()),
-            ("# Mine\n", 2),
+            ("# Mine\n", 3),
             "{mark}: {answer:#}"
         );
         told.push(redacted(to_agent(&answer)));
     }
     insta::assert_snapshot!(told.join("\n---\n"), @"
-    [checkstone] The context fills up, and nothing was committed: git shows no change in `CLAUDE.md`: take `git update-index --skip-worktree` or `--assume-unchanged` back, or name another file with `notes`; the whole tree is kept in snapshot [id].
-    <command-name>/checkpoint</command-name>
+    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not committed: `CLAUDE.md` (git was told not to look at it, by `git update-index --skip-worktree` or `--assume-unchanged`), not pushed: there is no remote to push to.
 
-    Note in a few lines what was done and what is next, commit that, then go on with the task.
+    Go on with the task.
     - Task: Fix the counting
-
+    If all of it is done, say so and stop.
     ---
-    [checkstone] The context fills up, and nothing was committed: git shows no change in `CLAUDE.md`: take `git update-index --skip-worktree` or `--assume-unchanged` back, or name another file with `notes`; the whole tree is kept in snapshot [id].
-    <command-name>/checkpoint</command-name>
+    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not committed: `CLAUDE.md` (git was told not to look at it, by `git update-index --skip-worktree` or `--assume-unchanged`), not pushed: there is no remote to push to.
 
-    Note in a few lines what was done and what is next, commit that, then go on with the task.
+    Go on with the task.
     - Task: Fix the counting
+    If all of it is done, say so and stop.
     ");
 }
 
@@ -178,7 +177,7 @@ fn a10_a_hanging_commit_hook_is_ended() {
     world.write(".git/hooks/pre-commit", "#!/bin/sh\necho $$ > ../hook.pid\nsleep 1000\n");
     executable(&world, ".git/hooks/pre-commit");
     let answer = world.work_until(41);
-    assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
+    assert_eq!((world.commits(), world.has_notes()), (1, false));
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
     [checkstone] The context fills up, and nothing was committed: the hook `pre-commit` took longer than 300 ms and was ended; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
@@ -198,7 +197,7 @@ fn a11_a_detached_head_is_not_committed_to() {
     let world = World::new(AUTONOMOUS);
     world.git(&["checkout", "--quiet", "--detach"]);
     let answer = world.work_until(41);
-    assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
+    assert_eq!((world.commits(), world.has_notes()), (1, false));
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
     [checkstone] The context fills up, and nothing was committed: HEAD is on no branch, so that a commit would be lost with the next switch: create a branch first; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
@@ -313,8 +312,8 @@ fn a_person_may_commit_at_the_same_time() {
     assert!(of_notes.lines().any(|subject| subject == expected), "{of_notes} {}", world.log());
     // `git commit` reads the index before it locks it, and may have written the older one back, so that the person's
     // next commit even undid ours: the next save sees to it.
-    insta::assert_snapshot!(redacted(world.text("CLAUDE.md")), @"
-    ## Last Session
+    insta::assert_snapshot!(redacted(world.notes()), @"
+    # Notes on a session
 
     - When: [time], the context is 50 % full (save 1 of the session)
     - Branch: `main`
@@ -377,15 +376,20 @@ fn read_only_notes_stay_as_they_are() {
     ");
 }
 
-/// The notes are ignored by git: there would be nothing to commit.
+/// A client's notes file that git ignores stays on this machine; without the notes there would be nothing to commit.
 #[test]
 fn ignored_notes_are_told() {
     let world = World::new(AUTONOMOUS);
     world.write(".gitignore", "CLAUDE.md\n");
     let answer = world.work_until(41);
-    assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
+    assert_eq!((world.commits(), world.has("CLAUDE.md")), (2, true));
+    insta::assert_snapshot!(redacted(to_person(&answer)), @"✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not committed: `CLAUDE.md` (git ignores it), not pushed: there is no remote to push to");
+    let world = World::new(AUTONOMOUS);
+    world.write(".gitignore", ".checkstone\n");
+    let answer = world.work_until(41);
+    assert_eq!((world.commits(), world.has_notes()), (1, false));
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context fills up, and nothing was committed: `CLAUDE.md` cannot be committed (git ignores it): name another file with `notes`; the whole tree is kept in snapshot [id].
+    [checkstone] The context fills up, and nothing was committed: `.checkstone/notes/[id].md` cannot be committed (git ignores it); the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
     Note in a few lines what was done and what is next, commit that, then go on with the task.
@@ -413,7 +417,7 @@ fn notes_that_are_deleted_or_not_checked_out_are_not_made_anew() {
         }
         let _ = std::fs::remove_file(world.workplace.repo().join("CLAUDE.md"));
         let answer = world.work_until(41);
-        assert_eq!((world.commits(), world.has("CLAUDE.md")), (2, false), "{way}: {answer:#}");
+        assert_eq!((world.commits(), world.has_notes()), (2, false), "{way}: {answer:#}");
         told.push(redacted(to_agent(&answer)));
         assert_eq!(world.git(&["status", "--porcelain"]), status, "{way}");
         assert_eq!(world.git(&["show", "HEAD:CLAUDE.md"]), notes.trim_end(), "{way}");
@@ -449,7 +453,7 @@ fn without_a_journal_nothing_is_saved() {
     world.turn("Fix it", 50);
     std::fs::create_dir_all(world.workplace.path("state/journal.db")).unwrap();
     assert_eq!(world.stop(), json!(null));
-    assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
+    assert_eq!((world.commits(), world.has_notes()), (1, false));
     insta::assert_snapshot!(without_durations(world.log()), @"[time] claude 9f3c2f1e-1111-4222-8333-444455556666 pass: fail open: the journal cannot be used: `[folder]/state/journal.db` is not a regular file [[timings]]");
 }
 

@@ -71,9 +71,9 @@ fn a2_it_fires_on_the_crossing_and_not_at_every_stop_above_it() {
         .collect();
     assert_eq!(saved, [false, true, false, false, false, false, false, true]);
     assert_eq!(world.commits(), 3);
-    let last = world.text("CLAUDE.md");
+    let last = world.notes();
     insta::assert_snapshot!(without_durations(&last), @"
-    ## Last Session
+    # Notes on a session
 
     - When: [time], the context is 44 % full (save 2 of the session)
     - Branch: `main`
@@ -109,7 +109,7 @@ fn a3_a_prompt_that_asks_to_stop_is_obeyed() {
 fn off_is_the_default_and_nothing_is_done() {
     let world = World::new("");
     assert_eq!(world.work_until(90), Value::Null);
-    assert_eq!((world.commits(), world.has("CLAUDE.md"), world.saves()), (1, false, vec![]));
+    assert_eq!((world.commits(), world.has_notes(), world.saves()), (1, false, vec![]));
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn the_projects_switch_beats_everything() {
 fn a_repository_has_a_say_only_once_it_is_trusted() {
     let world = World::with_policy(Some(AUTONOMOUS), "");
     assert_eq!(world.work_until(50), Value::Null);
-    assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
+    assert_eq!((world.commits(), world.has_notes()), (1, false));
     let status = world.status();
     assert_eq!((&status["autosave"]["mode"], &status["autosave"]["ignored"]), (&json!("off"), &json!(true)));
     let shown = world.workplace.shown(&["status"]);
@@ -230,7 +230,7 @@ fn a_crossing_after_the_gates_hold_is_saved_without_a_hold() {
     let more = json!({"stop_hook_active": true, "last_assistant_message": "Done."});
     let answer = world.hook("claude", "Stop", more);
     assert_eq!(answer["decision"], Value::Null, "{answer:#}");
-    insta::assert_snapshot!(without_durations(to_person(&answer)), @"✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to");
+    insta::assert_snapshot!(without_durations(to_person(&answer)), @"✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to");
     assert_eq!(world.commits(), 2);
 }
 

@@ -15,7 +15,7 @@ fn a_push_runs_beside_and_is_told_at_the_next_event() {
     let world = World::new(AUTONOMOUS).with_origin();
     let answer = world.work_until(41);
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, push to `origin` started.
+    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, push to `origin` started.
 
     Go on with the task.
     - Task: Fix the counting
@@ -31,7 +31,7 @@ fn a_push_runs_beside_and_is_told_at_the_next_event() {
     assert_eq!(status["autosave"]["last"]["push"]["state"], "pushed");
     assert_eq!(status["autosave"]["counts"]["pushed"], 1);
     insta::assert_snapshot!(without_durations(world.log()), @"
-    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, push to `origin` started ([duration]) [[timings]]
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, push to `origin` started ([duration]) [[timings]]
     [time] claude 9f3c2f1e-1111-4222-8333-444455556666 hold: the agent was told of the save and goes on [[timings]]
     [time] autosave pushed push of [hash]: `origin` has [hash] on `main` ([duration])
     ");
@@ -43,7 +43,7 @@ fn a6_without_a_remote_it_is_committed_and_not_pushed() {
     let answer = world.work_until(41);
     assert_eq!(world.commits(), 2);
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to.
+    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to.
 
     Go on with the task.
     - Task: Fix the counting
@@ -83,6 +83,7 @@ fn a6_a_remote_that_went_on_gets_ours_on_top() {
     assert_eq!(push, "pushed", "{detail}");
     let names = world.git(&["--git-dir", origin.to_str().unwrap(), "ls-tree", "-r", "--name-only", "main"]);
     insta::assert_snapshot!(redacted(&names), @"
+    .checkstone/notes/[id].md
     CLAUDE.md
     Cargo.toml
     README.md
@@ -101,7 +102,7 @@ fn a6_a_remote_that_hangs_keeps_nobody_waiting() {
     world.git(&["remote", "add", "origin", &url]);
     let answer = world.work_until(41);
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, push to `origin` started, which publishes the branch `main`, along with 1 other commit.
+    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, push to `origin` started, which publishes the branch `main`, along with 1 other commit.
 
     Go on with the task.
     - Task: Fix the counting
@@ -143,7 +144,7 @@ fn a12_earlier_commits_are_looked_through_as_far_as_they_can_be() {
     let output = world.checkstone(&["autosave"]).answer();
     let said = output.stdout.clone();
     insta::assert_snapshot!(redacted(&said), @"
-    ✓ notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree
+    ✓ notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree
     ✓ pushed: `origin` has [hash] on `main`, along with 1 other commit; too large to be looked through for secrets: `large.bin`
     ");
     let secret = format!("sk_live_{}", "zQ8kV3nT6wYb1LxC9mRd4HsJ7pFg2Ae0");
@@ -153,7 +154,7 @@ fn a12_earlier_commits_are_looked_through_as_far_as_they_can_be() {
     let output = world.checkstone(&["autosave"]).answer();
     let said = output.stdout.clone();
     insta::assert_snapshot!(redacted(&said), @"
-    ✓ notes and 1 other file committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree
+    ✓ notes and 1 other file committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree
     ! not pushed: what would be pushed looks like a secret: the message of commit [hash]
     ");
     assert_eq!((output.code, world.git(&["rev-parse", "origin/main"])), (Some(1), pushed));
@@ -179,7 +180,7 @@ fn push_can_be_switched_off() {
     let world = World::new(&format!("{AUTONOMOUS}push = false\n")).with_origin();
     let answer = world.work_until(41);
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: `push` is `never`.
+    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: `push` is `never`.
 
     Go on with the task.
     - Task: Fix the counting
@@ -251,7 +252,7 @@ fn commits_that_go_along_are_named() {
         world.git(&["commit", "--quiet", "--message=mine"]);
     }
     let answer = world.work_until(41);
-    insta::assert_snapshot!(redacted(to_person(&answer)), @"✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `CLAUDE.md`, snapshot [id] of the whole tree, push to `origin` started, along with 2 other commits");
+    insta::assert_snapshot!(redacted(to_person(&answer)), @"✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, push to `origin` started, along with 2 other commits");
     assert_eq!(world.push_ended().0, "pushed");
     insta::assert_snapshot!(redacted(to_person(&world.prompt("Next"))), @"[checkstone] Auto-checkpoint [hash] was pushed: `origin` has [hash] on `main`, along with 2 other commits");
 }

@@ -63,6 +63,24 @@ impl World {
         self.workplace.repo().join(path).symlink_metadata().is_ok()
     }
 
+    /// Whether a save has left anything.
+    pub(crate) fn has_notes(&self) -> bool {
+        self.has("CLAUDE.md") || self.has(".checkstone")
+    }
+
+    /// The notes of all saves, oldest first.
+    pub(crate) fn notes_files(&self) -> Vec<String> {
+        let files = std::fs::read_dir(self.workplace.repo().join(".checkstone/notes")).unwrap();
+        let mut paths: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
+        paths.sort();
+        paths.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect()
+    }
+
+    /// The notes of the newest save.
+    pub(crate) fn notes(&self) -> String {
+        self.notes_files().pop().unwrap()
+    }
+
     /// What git says.
     pub(crate) fn git(&self, arguments: &[&str]) -> String {
         self.workplace.git(arguments).trim_end().to_owned()
