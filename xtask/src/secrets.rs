@@ -41,7 +41,8 @@ pub(crate) fn run(seed: u64) -> Result<Done, String> {
     println!("{} samples, seed {seed}; of each cell: {}", samples.len(), names(&scanners));
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     for sample in &samples {
-        fs_err::write(folder.path().join(&sample.file_name), &sample.text).map_err(|error| error.to_string())?;
+        fs_err::write(folder.path().join(&sample.file_name), &sample.text)
+            .map_err(|error| error.to_string())?;
     }
     let mut found: Vec<BTreeSet<String>> = Vec::new();
     for scanner in &scanners {
@@ -61,11 +62,13 @@ fn names(scanners: &[Scanner]) -> String {
 
 /// Prints what each found, and tells what is not enough of ours, which is the first.
 fn table(samples: &[SecretSample], found: &[BTreeSet<String>]) -> Vec<String> {
-    let kinds: Vec<&str> = samples.iter().map(|sample| sample.kind).collect::<BTreeSet<_>>().into_iter().collect();
+    let kinds: Vec<&str> =
+        samples.iter().map(|sample| sample.kind).collect::<BTreeSet<_>>().into_iter().collect();
     let width = kinds.iter().map(|kind| kind.len()).max().unwrap_or_default();
     let cell = |chosen: &dyn Fn(&SecretSample) -> bool| -> (Vec<usize>, usize) {
         let chosen: Vec<&SecretSample> = samples.iter().filter(|sample| chosen(sample)).collect();
-        let count = |found: &BTreeSet<String>| chosen.iter().filter(|one| found.contains(&one.file_name)).count();
+        let count =
+            |found: &BTreeSet<String>| chosen.iter().filter(|one| found.contains(&one.file_name)).count();
         (found.iter().map(count).collect(), chosen.len())
     };
     let percent = |count: usize, all: usize| count * 100 / all.max(1);
@@ -122,7 +125,12 @@ fn false_alarms(scanners: &[Scanner]) -> Result<usize, String> {
             let alarms = (scanner.scan)(copy.path())?;
             let (keys, others): (Vec<_>, Vec<_>) =
                 alarms.into_iter().partition(|(path, _)| has_private_key(&copy.path().join(path)));
-            told.push(format!("{} in {} files (and {} with private keys)", scanner.name, others.len(), keys.len()));
+            told.push(format!(
+                "{} in {} files (and {} with private keys)",
+                scanner.name,
+                others.len(),
+                keys.len()
+            ));
             for (path, found) in others.iter().filter(|_| index == 0) {
                 println!("  {path}: {}", found.join(", "));
                 false_ones += found.len();
@@ -146,7 +154,16 @@ fn copy_texts(tree: &Path, to: &Path) -> Result<usize, String> {
         true => process::output(Command::new("git").arg("-C").arg(tree).args(["ls-files", "-z"]))?,
         false => {
             let mut find = Command::new("find");
-            find.arg(tree).args(["-name", "site-packages", "-prune", "-o", "-name", "__pycache__", "-prune", "-o"]);
+            find.arg(tree).args([
+                "-name",
+                "site-packages",
+                "-prune",
+                "-o",
+                "-name",
+                "__pycache__",
+                "-prune",
+                "-o",
+            ]);
             find.args(["-type", "f", "-printf", "%P\\0"]);
             process::output(&mut find)?
         }
@@ -202,10 +219,12 @@ fn by_detect_secrets(python: &Path, folder: &Path) -> Result<BTreeMap<String, Ve
     let mut command = Command::new(python);
     // It would ask the issuers whether a secret is one; all of them are made up.
     command.args(["-m", "detect_secrets", "scan", "--all-files", "--no-verify", "."]).current_dir(folder);
-    let report: Value = serde_json::from_str(&process::output(command.stdin(Stdio::null()))?).map_err(|error| error.to_string())?;
+    let report: Value = serde_json::from_str(&process::output(command.stdin(Stdio::null()))?)
+        .map_err(|error| error.to_string())?;
     let mut found = BTreeMap::new();
     for (path, secrets) in report.get("results").and_then(Value::as_object).into_iter().flatten() {
-        let kinds = secrets.as_array().into_iter().flatten().filter_map(|secret| secret.get("type")?.as_str());
+        let kinds =
+            secrets.as_array().into_iter().flatten().filter_map(|secret| secret.get("type")?.as_str());
         found.insert(path.trim_start_matches("./").to_owned(), kinds.map(str::to_owned).collect());
     }
     Ok(found)
@@ -220,12 +239,14 @@ fn by_secretlint(program: &Path, folder: &Path) -> Result<BTreeMap<String, Vec<S
     // It fails where it finds something.
     command.output().map_err(|error| format!("`secretlint` could not be started: {error}"))?;
     let report = fs_err::read_to_string(report.path()).map_err(|error| error.to_string())?;
-    let report: Value = serde_json::from_str(&report).map_err(|error| format!("secretlint printed `{report}`: {error}"))?;
+    let report: Value =
+        serde_json::from_str(&report).map_err(|error| format!("secretlint printed `{report}`: {error}"))?;
     let mut found = BTreeMap::new();
     for file in report.as_array().into_iter().flatten() {
         let Some(path) = file.get("filePath").and_then(Value::as_str) else { continue };
         let messages = file.get("messages").and_then(Value::as_array).into_iter().flatten();
-        let kinds: Vec<String> = messages.filter_map(|one| one.get("ruleId")?.as_str().map(str::to_owned)).collect();
+        let kinds: Vec<String> =
+            messages.filter_map(|one| one.get("ruleId")?.as_str().map(str::to_owned)).collect();
         if let Ok(path) = Path::new(path).strip_prefix(folder)
             && !kinds.is_empty()
         {

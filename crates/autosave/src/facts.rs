@@ -183,9 +183,11 @@ impl Teller<'_> {
         let name = written.unwrap_or(&command.program);
         let mut words = vec![if is_plain(name) { name } else { "…" }];
         let arguments: Vec<&str> = command.known_arguments().collect();
-        let are_known = arguments.len() == command.arguments.len() && arguments.iter().all(|word| is_plain(word));
+        let are_known =
+            arguments.len() == command.arguments.len() && arguments.iter().all(|word| is_plain(word));
         let whole = text::command_line(&arguments);
-        let is_safe = || self.look.tellable(&format!("{name} {whole}")).is_some_and(|told| told.ends_with(&whole));
+        let is_safe =
+            || self.look.tellable(&format!("{name} {whole}")).is_some_and(|told| told.ends_with(&whole));
         if VERIFYING.contains(&command.deed()) && are_known && is_safe() {
             words.extend(Some(whole.as_str()).filter(|whole| !whole.is_empty()));
             return words.join(" ");
@@ -262,7 +264,8 @@ const VERIFYING: [Deed; 6] =
 fn is_plain(word: &str) -> bool {
     let is_of_word = |letter: char| letter.is_ascii_alphanumeric() || "_-./:,=+*[] ".contains(letter);
     let has = |part: &str, is: fn(&u8) -> bool| part.bytes().any(|byte| is(&byte));
-    let is_random = |part: &str| part.len() >= 12 && has(part, u8::is_ascii_digit) && has(part, u8::is_ascii_alphabetic);
+    let is_random =
+        |part: &str| part.len() >= 12 && has(part, u8::is_ascii_digit) && has(part, u8::is_ascii_alphabetic);
     let mut parts = word.split(|letter: char| !letter.is_ascii_alphanumeric());
     !word.is_empty() && word.len() <= LONGEST_WORD && word.chars().all(is_of_word) && !parts.any(is_random)
 }

@@ -90,7 +90,8 @@ pub(crate) fn without_values(text: &str) -> String {
         });
         // `password:` with the value on the next line that has something.
         let ended = line.trim_end();
-        let is_named = ended.ends_with([':', '=']) && value_place::value_place(&format!("{ended} x1")).is_some();
+        let is_named =
+            ended.ends_with([':', '=']) && value_place::value_place(&format!("{ended} x1")).is_some();
         is_named_before = is_named || (is_named_before && line.trim().is_empty());
     }
     lines.join("\n")
@@ -105,11 +106,17 @@ fn scan_file(file: &AddedFile, allow: &Allow) -> Vec<Finding> {
     if secret_file::is_secret(&file.path, &content)
         && let Some(line) = file.lines.first()
     {
-        suspects.push(Suspect { kind: secret_file::KIND, first: *line, last: *line, secret: content.to_vec() });
+        suspects.push(Suspect {
+            kind: secret_file::KIND,
+            first: *line,
+            last: *line,
+            secret: content.to_vec(),
+        });
     }
     let mut findings = Vec::new();
     for Suspect { kind, first, last, secret } in suspects {
-        let new = file.lines.get(file.lines.partition_point(|line| *line < first)).filter(|line| **line <= last);
+        let new =
+            file.lines.get(file.lines.partition_point(|line| *line < first)).filter(|line| **line <= last);
         let Some(line) = new else { continue };
         let finding = Finding::new(&file.path, *line, kind, &secret);
         if !allow.has(&finding) {
@@ -163,9 +170,12 @@ fn suspects(content: &[u8]) -> Vec<Suspect> {
             for (kind, at, secret) in seen(&hidden.text, is_binary) {
                 let (first, last) = hidden.lines(at, at + secret.len());
                 // What is whole on one line has been seen there.
-                let is_known = |suspect: &Suspect| suspect.first == first && suspect.kind == kind && first == last;
+                let is_known =
+                    |suspect: &Suspect| suspect.first == first && suspect.kind == kind && first == last;
                 // And of what is in pieces, one may have been.
-                found.retain(|seen| first == last || seen.kind != kind || seen.last < first || last < seen.first);
+                found.retain(|seen| {
+                    first == last || seen.kind != kind || seen.last < first || last < seen.first
+                });
                 if !found.iter().any(is_known) {
                     found.push(Suspect { kind, first, last, secret: secret.to_vec() });
                 }
@@ -229,7 +239,9 @@ fn without_repeats(found: Vec<Suspect>) -> Vec<Suspect> {
     let is_named = |suspect: &Suspect| [ASSIGNED, ASSIGNED_BARE].contains(&suspect.kind);
     let known: Vec<(usize, usize)> =
         found.iter().filter(|suspect| !is_named(suspect)).map(|known| (known.first, known.last)).collect();
-    let is_known = |suspect: &Suspect| known.iter().any(|(first, last)| suspect.first <= *last && *first <= suspect.last);
+    let is_known = |suspect: &Suspect| {
+        known.iter().any(|(first, last)| suspect.first <= *last && *first <= suspect.last)
+    };
     found.into_iter().filter(|suspect| !is_named(suspect) || !is_known(suspect)).collect()
 }
 

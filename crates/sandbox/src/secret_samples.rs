@@ -69,9 +69,15 @@ impl Secret {
     fn text(&self, spelling: usize) -> (&'static str, String) {
         let Self { words, value, .. } = self;
         match spelling {
-            0 => ("txt", format!("Notes of Monday\n\nThe {words} for staging is {value}\nAsk Kim about the rest.\n")),
+            0 => (
+                "txt",
+                format!("Notes of Monday\n\nThe {words} for staging is {value}\nAsk Kim about the rest.\n"),
+            ),
             1 => ("md", format!("# Deployment\n\n- region: eu-central\n- {words}: `{value}`\n")),
-            2 => ("log", format!("12:00:01 INFO starting\n12:00:02 DEBUG using {words} {value}\n12:00:03 INFO done\n")),
+            2 => (
+                "log",
+                format!("12:00:01 INFO starting\n12:00:02 DEBUG using {words} {value}\n12:00:03 INFO done\n"),
+            ),
             _ => ("txt", format!("Your new {words}, it is shown only once:\n\n{value}\n\nKeep it safe.\n")),
         }
     }
@@ -101,7 +107,9 @@ impl Secret {
             0 => format!("service:\n  port: 8080\n  {lower}: {value}\n"),
             1 => format!("service:\n  {}: \"{value}\" # until May\n  port: 8080\n", lower.replace('_', "-")),
             2 => format!("containers:\n  - env:\n      - name: {variable}\n        value: '{value}'\n"),
-            _ => format!("services:\n  web:\n    environment:\n      - PORT=8080\n      - {variable}={value}\n"),
+            _ => format!(
+                "services:\n  web:\n    environment:\n      - PORT=8080\n      - {variable}={value}\n"
+            ),
         }
     }
 
@@ -111,7 +119,9 @@ impl Secret {
         match spelling {
             0 => format!("{{\n  \"port\": 8080,\n  \"{variable}\": \"{value}\"\n}}\n"),
             1 => format!("{{\"service\":{{\"{}\":\"{value}\",\"port\":8080}}}}\n", camel(variable)),
-            2 => format!("{{\"environment\": [\n  {{\"name\": \"{variable}\", \"value\": \"{value}\"}}\n]}}\n"),
+            2 => {
+                format!("{{\"environment\": [\n  {{\"name\": \"{variable}\", \"value\": \"{value}\"}}\n]}}\n")
+            }
             _ => format!("{{\n  \"env\": {{\n    \"{}\": \"{value}\"\n  }}\n}}\n", variable.to_lowercase()),
         }
     }
@@ -152,7 +162,10 @@ impl Secret {
                 let data = encoded(&format!("PORT=8080\n{variable}={value}\n"));
                 ("sh", format!("$ echo {data} | base64 -d > settings\n"))
             }
-            2 => ("http", format!("GET /v1 HTTP/1.1\nAuthorization: Basic {}\n\n", encoded(&format!("kim:{value}")))),
+            2 => (
+                "http",
+                format!("GET /v1 HTTP/1.1\nAuthorization: Basic {}\n\n", encoded(&format!("kim:{value}"))),
+            ),
             _ => ("json", format!("{{\"{}\": \"{}\"}}\n", camel(variable), encoded(value))),
         }
     }
@@ -188,8 +201,8 @@ fn camel(variable: &str) -> String {
 const BASE62: &str = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const WORDS: [&str; 12] = [
-    "harbor", "willow", "granite", "meadow", "copper", "lantern", "orchard", "falcon", "cedar", "marble", "river",
-    "saffron",
+    "harbor", "willow", "granite", "meadow", "copper", "lantern", "orchard", "falcon", "cedar", "marble",
+    "river", "saffron",
 ];
 
 /// The characters that go by this name in `kinds.txt`.
@@ -286,7 +299,8 @@ fn checksum(random: &str) -> String {
 fn encoded(text: &str) -> String {
     let mut encoded = String::new();
     for three in text.as_bytes().chunks(3) {
-        let bits = three.iter().fold(0_usize, |bits, byte| bits << 8 | usize::from(*byte)) << (8 * (3 - three.len()));
+        let bits = three.iter().fold(0_usize, |bits, byte| bits << 8 | usize::from(*byte))
+            << (8 * (3 - three.len()));
         for place in 0..4 {
             let letter = char::from(BASE64.as_bytes()[bits >> (18 - 6 * place) & 63]);
             encoded.push(if place <= three.len() { letter } else { '=' });

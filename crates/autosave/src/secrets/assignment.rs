@@ -54,7 +54,8 @@ impl<'a> Assignment<'a> {
         }
         let reader = Reader { content, at: end_of_name };
         let is_flag = name.starts_with(b"-") && content.get(end_of_name) == Some(&b' ');
-        let (place, at, end) = if is_flag { reader.flag() } else { reader.assigned().or_else(|| reader.told()) }?;
+        let (place, at, end) =
+            if is_flag { reader.flag() } else { reader.assigned().or_else(|| reader.told()) }?;
         let value = content.get(at..end).filter(|value| !value.is_empty())?;
         // `Authorization: Bearer …` says what follows, whatever else is called so.
         let before = content.get(end_of_name..at).unwrap_or_default().to_ascii_lowercase();
@@ -116,10 +117,13 @@ impl<'a> Reader<'a> {
         let closed = self.skip(4, |byte| matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b']' | b'*'));
         let is_closed = closed.at > self.at;
         let sign = closed.spaces();
-        let assigned = [&b":="[..], b"=>", b"==", b"=", b":", b">"].into_iter().find(|sign_of| sign.starts_with(sign_of));
+        let assigned = [&b":="[..], b"=>", b"==", b"=", b":", b">"]
+            .into_iter()
+            .find(|sign_of| sign.starts_with(sign_of));
         let Some(written) = assigned else { return sign.listed(is_closed) };
         let value = sign.ahead(written.len()).spaces();
-        let typed = value.skip(32, |byte| byte.is_ascii_alphanumeric() || b"&_<>[]|'?".contains(&byte)).spaces();
+        let typed =
+            value.skip(32, |byte| byte.is_ascii_alphanumeric() || b"&_<>[]|'?".contains(&byte)).spaces();
         if written == b":" && typed.at > value.at && typed.starts_with(b"=") && !typed.starts_with(b"==") {
             return typed.ahead(1).spaces().value();
         }
@@ -129,7 +133,10 @@ impl<'a> Reader<'a> {
     /// The next text of a list, or the `value` that goes with the `name`.
     fn listed(self, is_closed: bool) -> Option<Placed> {
         let comma = self.skip(1, |byte| byte == b',');
-        if is_closed && comma.at > self.at && matches!(comma.spaces().rest().first(), Some(b'"' | b'\'' | b'`')) {
+        if is_closed
+            && comma.at > self.at
+            && matches!(comma.spaces().rest().first(), Some(b'"' | b'\'' | b'`'))
+        {
             let key = comma.spaces().ahead(1);
             if !key.starts_with(b"value") {
                 return comma.spaces().value();
@@ -150,13 +157,15 @@ impl<'a> Reader<'a> {
         let start = Self { at: opened(prefixed), ..prefixed };
         let quote = start.rest().first().copied().filter(|byte| matches!(byte, b'"' | b'\'' | b'`'));
         let inside = quote.map_or(self, |_| start.ahead(1));
-        let scheme = SCHEMES.iter().find(|scheme| inside.starts_with(scheme)).map_or(0, |scheme| scheme.len());
+        let scheme =
+            SCHEMES.iter().find(|scheme| inside.starts_with(scheme)).map_or(0, |scheme| scheme.len());
         let inside = inside.ahead(scheme).spaces();
         let text = inside.rest();
         let text = text.get(..text.len().min(LONGEST_VALUE)).unwrap_or_default();
         let (place, length) = match quote {
             Some(quote) => {
-                let closing = memchr::memchr2(quote, b'\n', text).filter(|at| text.get(*at) == Some(&quote))?;
+                let closing =
+                    memchr::memchr2(quote, b'\n', text).filter(|at| text.get(*at) == Some(&quote))?;
                 let escaped = usize::from(start.at > prefixed.at && text.get(..closing)?.ends_with(b"\\"));
                 (Place::Quoted, closing - escaped)
             }
@@ -189,11 +198,15 @@ impl<'a> Reader<'a> {
                 return None;
             }
             let word = rest.get(gap..)?;
-            let length = word.iter().take_while(|byte| !byte.is_ascii_whitespace() && !b"`'\",".contains(byte)).count();
+            let length = word
+                .iter()
+                .take_while(|byte| !byte.is_ascii_whitespace() && !b"`'\",".contains(byte))
+                .count();
             if length == 0 {
                 break;
             }
-            let is_word = word.get(..length)?.iter().all(|byte| byte.is_ascii_lowercase() || b":.".contains(byte));
+            let is_word =
+                word.get(..length)?.iter().all(|byte| byte.is_ascii_lowercase() || b":.".contains(byte));
             if !is_word {
                 return Some((Place::Sentence, self.at + at + gap, self.at + at + gap + length));
             }

@@ -21,7 +21,8 @@ impl HiddenText {
 
     /// The lines of the file that this part of the text comes from.
     pub(super) fn lines(&self, from: usize, to: usize) -> (usize, usize) {
-        let line = |at: usize| self.first_line + self.starts.partition_point(|start| *start <= at).saturating_sub(1);
+        let line =
+            |at: usize| self.first_line + self.starts.partition_point(|start| *start <= at).saturating_sub(1);
         (line(from), line(to.saturating_sub(1)))
     }
 }

@@ -28,12 +28,14 @@ const NAMES: &[&str] = &[
 ];
 
 /// Names that count only in this folder.
-const IN_FOLDERS: &[(&str, &str)] = &[(".kube", "config"), (".docker", "config.json"), (".cargo", "credentials.toml")];
+const IN_FOLDERS: &[(&str, &str)] =
+    &[(".kube", "config"), (".docker", "config.json"), (".cargo", "credentials.toml")];
 
 const ENDINGS: &[&str] = &["pem", "p12", "pfx", "jks", "keystore", "kdbx", "ppk", "kubeconfig"];
 
 /// `.env.example` is there to be read.
-const SHOWN: &[&str] = &["example", "examples", "sample", "template", "tmpl", "dist", "defaults", "default", "schema"];
+const SHOWN: &[&str] =
+    &["example", "examples", "sample", "template", "tmpl", "dist", "defaults", "default", "schema"];
 
 pub(super) fn is_secret(path: &BytePath, content: &[u8]) -> bool {
     let name = |part: Option<&std::ffi::OsStr>| {

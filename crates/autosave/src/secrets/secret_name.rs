@@ -23,25 +23,91 @@ const TOKENS: &[&str] = &["secret", "secrets", "token", "apikey", "credential", 
 const PERHAPS: &[&str] = &["auth", "authorization", "jwt", "pat", "cookie"];
 
 /// Also as the end of a longer word: `PGPASSWORD`, `authtoken`.
-const ENDINGS: &[&str] = &["password", "passwd", "passphrase", "secret", "token", "apikey", "secretkey", "accesskey"];
+const ENDINGS: &[&str] =
+    &["password", "passwd", "passphrase", "secret", "token", "apikey", "secretkey", "accesskey"];
 
 /// A key of such a kind opens something.
 const KEY_OF: &[&str] = &[
-    "api", "access", "secret", "private", "signing", "encryption", "master", "auth", "account", "storage",
-    "restricted", "client", "service", "admin", "license", "deploy", "ssh", "webhook", "session",
+    "api",
+    "access",
+    "secret",
+    "private",
+    "signing",
+    "encryption",
+    "master",
+    "auth",
+    "account",
+    "storage",
+    "restricted",
+    "client",
+    "service",
+    "admin",
+    "license",
+    "deploy",
+    "ssh",
+    "webhook",
+    "session",
 ];
 
 /// Says when or where a secret holds, or how it is written, and not what it is.
 const SAYS_NOTHING: &[&str] = &[
-    "base", "base64", "b64", "prod", "production", "staging", "stage", "dev", "test", "live", "value", "plain", "new",
-    "old", "current", "default", "str", "string", "text", "primary", "secondary", "env", "var",
+    "base",
+    "base64",
+    "b64",
+    "prod",
+    "production",
+    "staging",
+    "stage",
+    "dev",
+    "test",
+    "live",
+    "value",
+    "plain",
+    "new",
+    "old",
+    "current",
+    "default",
+    "str",
+    "string",
+    "text",
+    "primary",
+    "secondary",
+    "env",
+    "var",
 ];
 
 /// What is called so is shown to everybody.
 const SHOWN: &[&str] = &[
-    "public", "hash", "hashed", "sha", "sha1", "sha256", "sha512", "md5", "checksum", "digest", "fingerprint",
-    "integrity", "etag", "uuid", "commit", "pattern", "regex", "page", "csrf", "xsrf", "cursor", "sort", "primarykey",
-    "foreignkey", "cache", "example", "fake", "mock", "dummy", "placeholder",
+    "public",
+    "hash",
+    "hashed",
+    "sha",
+    "sha1",
+    "sha256",
+    "sha512",
+    "md5",
+    "checksum",
+    "digest",
+    "fingerprint",
+    "integrity",
+    "etag",
+    "uuid",
+    "commit",
+    "pattern",
+    "regex",
+    "page",
+    "csrf",
+    "xsrf",
+    "cursor",
+    "sort",
+    "primarykey",
+    "foreignkey",
+    "cache",
+    "example",
+    "fake",
+    "mock",
+    "dummy",
+    "placeholder",
 ];
 
 impl SecretName {
@@ -76,7 +142,8 @@ fn words(name: &[u8]) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before = b'_';
     for byte in name {
-        let is_new = !byte.is_ascii_alphanumeric() || (before.is_ascii_lowercase() && byte.is_ascii_uppercase());
+        let is_new =
+            !byte.is_ascii_alphanumeric() || (before.is_ascii_lowercase() && byte.is_ascii_uppercase());
         if is_new {
             words.push(String::new());
         }
@@ -87,10 +154,11 @@ fn words(name: &[u8]) -> Vec<String> {
         }
         before = *byte;
     }
-    let unnumbered = |word: String| match ["sha1", "sha256", "sha512", "md5", "base64", "b64"].contains(&word.as_str()) {
-        true => word,
-        false => word.trim_end_matches(|letter: char| letter.is_ascii_digit()).to_owned(),
-    };
+    let unnumbered =
+        |word: String| match ["sha1", "sha256", "sha512", "md5", "base64", "b64"].contains(&word.as_str()) {
+            true => word,
+            false => word.trim_end_matches(|letter: char| letter.is_ascii_digit()).to_owned(),
+        };
     words.into_iter().map(unnumbered).filter(|word| !word.is_empty()).collect()
 }
 

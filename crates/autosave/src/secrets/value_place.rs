@@ -23,10 +23,19 @@ fn assigned(line: &[u8], at: usize) -> Option<usize> {
         }
     }
     // `the password is swordfish`
-    let end = at + line.get(at..)?.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
-    let start = at - line.get(..at)?.iter().rev().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+    let end =
+        at + line.get(at..)?.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+    let start = at
+        - line
+            .get(..at)?
+            .iter()
+            .rev()
+            .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_')
+            .count();
     let name = SecretName::of(line.get(start..end)?)?;
-    let said = [&b" is "[..], b" was ", b" to ", b": "].into_iter().find(|said| line.get(end..).is_some_and(|rest| rest.starts_with(said)))?;
+    let said = [&b" is "[..], b" was ", b" to ", b": "]
+        .into_iter()
+        .find(|said| line.get(end..).is_some_and(|rest| rest.starts_with(said)))?;
     (name == SecretName::Password).then_some(end + said.len())
 }
 
@@ -41,13 +50,15 @@ fn in_address(line: &str) -> Option<usize> {
 
 /// `-u user:password`, and `-ppassword` of the clients that have it.
 fn of_options(line: &str) -> Option<usize> {
-    let has_password_option = ["mysql", "mariadb", "sshpass", "mongo"].iter().any(|program| line.contains(program));
+    let has_password_option =
+        ["mysql", "mariadb", "sshpass", "mongo"].iter().any(|program| line.contains(program));
     let mut before = "";
     for word in line.split_whitespace() {
         let at = word.as_ptr() as usize - line.as_ptr() as usize;
         let unquoted = word.trim_start_matches(['"', '\'']);
         let is_user = matches!(before, "-u" | "--user" | "--proxy-user" | "-U") && unquoted.contains(':');
-        let is_password = has_password_option && (before == "-p" || (word.starts_with("-p") && word.len() > 2));
+        let is_password =
+            has_password_option && (before == "-p" || (word.starts_with("-p") && word.len() > 2));
         let is_attached = word.starts_with("-u") && word.contains(':');
         if is_user || is_password || is_attached || (word.starts_with("--user=") && word.contains(':')) {
             return Some(at);

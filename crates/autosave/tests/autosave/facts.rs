@@ -99,7 +99,8 @@ fn s1_no_secret_of_a_command_is_in_the_notes() {
             "terraform apply -var db_password=@",
             "ansible-playbook -e 'vault_pass=@' site.yml",
         ] {
-            let command = spelling.replace("@@", "\0").replace('@', value).replace('\0', &format!("{value}@"));
+            let command =
+                spelling.replace("@@", "\0").replace('@', value).replace('\0', &format!("{value}@"));
             for commands in [[command.as_str(), "make"], [&format!("!{command}"), "make"]] {
                 let notes = section("Deploy it", &commands);
                 assert_eq!(notes.find(value), None, "{command}\n{notes}");
