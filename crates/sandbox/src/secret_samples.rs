@@ -100,7 +100,7 @@ impl Secret {
         let Self { variable, value, .. } = self;
         let lower = variable.to_lowercase();
         if value.contains('\n') {
-            let name = if spelling % 2 == 0 { &lower } else { *variable };
+            let name = if spelling.is_multiple_of(2) { &lower } else { *variable };
             return format!("service:\n  port: 8080\n  {name}: |\n    {}\n", value.replace('\n', "\n    "));
         }
         match spelling {
@@ -129,7 +129,7 @@ impl Secret {
     fn command(&self, spelling: usize) -> String {
         let Self { variable, value, .. } = self;
         let kebab = variable.to_lowercase().replace('_', "-");
-        let quoted = if spelling % 2 == 0 { format!("'{value}'") } else { format!("\"{value}\"") };
+        let quoted = if spelling.is_multiple_of(2) { format!("'{value}'") } else { format!("\"{value}\"") };
         let command = match spelling {
             0 => format!("{variable}={quoted} ./deploy.sh staging"),
             1 => format!("acme-cloud login --{kebab} {quoted} --region eu"),
@@ -249,7 +249,7 @@ impl Draw {
         for (number, part) in format.split(['{', '}']).enumerate() {
             let word = WORDS[self.below(WORDS.len())];
             match part.split_once('*') {
-                _ if number % 2 == 0 => value.push_str(part),
+                _ if number.is_multiple_of(2) => value.push_str(part),
                 Some(("pem", label)) => value.push_str(&self.key_block(label)),
                 Some((name, length)) => value.push_str(&self.text(alphabet(name), length.parse().unwrap())),
                 None if part == "checksum" => {
