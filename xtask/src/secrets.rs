@@ -27,11 +27,13 @@ const MOST_FALSE_ALARMS: usize = 2;
 /// Larger files are data.
 const LARGEST: u64 = 4 * 1024 * 1024;
 
+/// The files in a folder, by their paths from there, in which something is found, and what.
+type Alarms = BTreeMap<String, Vec<String>>;
+
 /// Who looks.
 struct Scanner {
     name: &'static str,
-    /// The files in a folder, by their paths from there, in which it finds something, and where.
-    scan: Box<dyn Fn(&Path) -> Result<BTreeMap<String, Vec<String>>, String>>,
+    scan: Box<dyn Fn(&Path) -> Result<Alarms, String>>,
 }
 
 /// Prints the table; an error if we are not good enough.
@@ -200,9 +202,9 @@ fn scanners() -> Result<Vec<Scanner>, String> {
     ])
 }
 
-fn by_us(folder: &Path) -> Result<BTreeMap<String, Vec<String>>, String> {
+fn by_us(folder: &Path) -> Result<Alarms, String> {
     let listed = process::output(Command::new("find").arg(folder).args(["-type", "f", "-printf", "%P\\0"]))?;
-    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut found = Alarms::new();
     for name in listed.split('\0').filter(|name| !name.is_empty()) {
         let content = fs_err::read(folder.join(name)).map_err(|error| error.to_string())?;
         let lines = (1..=content.split(|byte| *byte == b'\n').count()).collect();
@@ -215,7 +217,7 @@ fn by_us(folder: &Path) -> Result<BTreeMap<String, Vec<String>>, String> {
     Ok(found)
 }
 
-fn by_detect_secrets(python: &Path, folder: &Path) -> Result<BTreeMap<String, Vec<String>>, String> {
+fn by_detect_secrets(python: &Path, folder: &Path) -> Result<Alarms, String> {
     let mut command = Command::new(python);
     // It would ask the issuers whether a secret is one; all of them are made up.
     command.args(["-m", "detect_secrets", "scan", "--all-files", "--no-verify", "."]).current_dir(folder);
@@ -230,7 +232,7 @@ fn by_detect_secrets(python: &Path, folder: &Path) -> Result<BTreeMap<String, Ve
     Ok(found)
 }
 
-fn by_secretlint(program: &Path, folder: &Path) -> Result<BTreeMap<String, Vec<String>>, String> {
+fn by_secretlint(program: &Path, folder: &Path) -> Result<Alarms, String> {
     let settings = r#"{"rules":[{"id":"@secretlint/secretlint-rule-preset-recommend"}]}"#;
     let report = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
     let mut command = Command::new(program);
