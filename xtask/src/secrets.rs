@@ -30,10 +30,29 @@ const LARGEST: u64 = 4 * 1024 * 1024;
 /// The files in a folder, by their paths from there, in which something is found, and what.
 type Alarms = BTreeMap<String, Vec<String>>;
 
-/// Who looks.
-struct Scanner {
-    name: &'static str,
-    scan: Box<dyn Fn(&Path) -> Result<Alarms, String>>,
+/// Who looks, and with which program.
+enum Scanner {
+    Own,
+    DetectSecrets(PathBuf),
+    Secretlint(PathBuf),
+}
+
+impl Scanner {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Own => "checkstone",
+            Self::DetectSecrets(_) => "detect-secrets",
+            Self::Secretlint(_) => "secretlint",
+        }
+    }
+
+    fn scan(&self, folder: &Path) -> Result<Alarms, String> {
+        match self {
+            Self::Own => by_us(folder),
+            Self::DetectSecrets(python) => by_detect_secrets(python, folder),
+            Self::Secretlint(program) => by_secretlint(program, folder),
+        }
+    }
 }
 
 /// Prints the table; an error if we are not good enough.
@@ -48,7 +67,7 @@ pub(crate) fn run(seed: u64) -> Result<Done, String> {
     }
     let mut found: Vec<BTreeSet<String>> = Vec::new();
     for scanner in &scanners {
-        found.push((scanner.scan)(folder.path())?.into_keys().collect());
+        found.push(scanner.scan(folder.path())?.into_keys().collect());
     }
     let mut wrong = table(&samples, &found);
     let alarms = false_alarms(&scanners)?;
@@ -59,7 +78,7 @@ pub(crate) fn run(seed: u64) -> Result<Done, String> {
 }
 
 fn names(scanners: &[Scanner]) -> String {
-    scanners.iter().map(|scanner| scanner.name).collect::<Vec<_>>().join(" / ")
+    scanners.iter().map(Scanner::name).collect::<Vec<_>>().join(" / ")
 }
 
 /// Prints what each found, and tells what is not enough of ours, which is the first.
@@ -124,12 +143,12 @@ fn false_alarms(scanners: &[Scanner]) -> Result<usize, String> {
         let count = copy_texts(&tree, copy.path())?;
         let mut told = Vec::new();
         for (index, scanner) in scanners.iter().enumerate() {
-            let alarms = (scanner.scan)(copy.path())?;
+            let alarms = scanner.scan(copy.path())?;
             let (keys, others): (Vec<_>, Vec<_>) =
                 alarms.into_iter().partition(|(path, _)| has_private_key(&copy.path().join(path)));
             told.push(format!(
                 "{} in {} files (and {} with private keys)",
-                scanner.name,
+                scanner.name(),
                 others.len(),
                 keys.len()
             ));
@@ -195,11 +214,7 @@ fn scanners() -> Result<Vec<Scanner>, String> {
         fs_err::create_dir_all(&secretlint).map_err(|error| error.to_string())?;
         npm::install(&secretlint, &SECRETLINT.map(str::to_owned))?;
     }
-    Ok(vec![
-        Scanner { name: "checkstone", scan: Box::new(by_us) },
-        Scanner { name: "detect-secrets", scan: Box::new(move |folder| by_detect_secrets(&python, folder)) },
-        Scanner { name: "secretlint", scan: Box::new(move |folder| by_secretlint(&program, folder)) },
-    ])
+    Ok(vec![Scanner::Own, Scanner::DetectSecrets(python), Scanner::Secretlint(program)])
 }
 
 fn by_us(folder: &Path) -> Result<Alarms, String> {
