@@ -135,7 +135,8 @@ impl<'a> Outside<'a> {
         let record = workflow.issue_record();
         let issue = self.issue(&record);
         let event = now.and_then(|now| self.event(workflow, now, issue.as_ref()));
-        let earlier: Vec<Subject<'_>> = record.unsent.iter().map(|kept| Subject::of(kept.as_deref())).collect();
+        let earlier: Vec<Subject<'_>> =
+            record.unsent.iter().map(|kept| Subject::of(kept.as_deref())).collect();
         let other = |subject: &Subject<'_>| Some(*subject) != now;
         let subjects: Vec<Subject<'_>> = earlier.iter().copied().filter(other).chain(now).collect();
         let unfinished = self.unfinished_later(workflow);
