@@ -43,6 +43,8 @@ pub struct Save {
     pub facts: Facts,
     /// What the turn changed.
     pub changed: Vec<BytePath>,
+    /// What of that the user had staged, and stays so.
+    pub staged: Vec<BytePath>,
 }
 
 /// How a save ended.
@@ -133,7 +135,7 @@ impl SaveError {
             Self::Commit(error) => matches!(
                 error,
                 CommitError::Busy
-                    | CommitError::IndexLocked { .. }
+                    | CommitError::Locked { .. }
                     | CommitError::HeadMoved
                     | CommitError::HookTimedOut { .. }
                     | CommitError::InProgress { .. }
@@ -332,6 +334,13 @@ impl Save {
         }
         let mut left_out = Vec::new();
         for path in others {
+            if self.staged.contains(&path) {
+                left_out.push(LeftOut {
+                    path: Some(path),
+                    reason: "you have staged it, and it stays staged".to_owned(),
+                });
+                continue;
+            }
             match unfit(&root.join(path.as_path())) {
                 Some(reason) => left_out.push(LeftOut { path: Some(path), reason }),
                 None if !paths.contains(&path) => paths.push(path),

@@ -203,6 +203,7 @@ impl SavingStop {
         let (repository, asked) = (case.repository.clone()?, self.asked());
         let (settings, saving, agent) = (settings.clone(), self.saving.clone(), event.payload.agent);
         let save = Save::new(repository, settings, saving, agent, occasion, &turn.inputs, asked.as_deref());
+        let save = save.of_turn(turn.known.turn.as_ref());
         Some(Save { session: Some(event.session.clone()), turn_key: turn.known.key.clone(), ..save })
     }
 

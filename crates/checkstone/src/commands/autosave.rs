@@ -183,6 +183,7 @@ fn prepare(
         session: session.map(|session| session.client_id.clone()),
         turn_key: turn.as_ref().and_then(|turn| turn.key.clone()),
         ..Save::new(repository, settings, saving, agent, occasion, &inputs, asked.as_deref())
+            .of_turn(turn.as_ref())
     };
     Ok((save, turn))
 }
