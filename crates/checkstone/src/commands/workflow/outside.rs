@@ -149,7 +149,8 @@ impl<'a> Outside<'a> {
             })
             .collect();
         if news.is_empty() && !earlier.is_empty() {
-            self.record(|record| record.unsent.clear());
+            let is_earlier = |kept: &Option<String>| earlier.contains(&Subject::of(kept.as_deref()));
+            self.record(|record| record.unsent.retain(|kept| !is_earlier(kept)));
         }
         let to_issue = issue.as_ref().map(|issue| (issue, news.as_slice()));
         let (Some(told), Some(issue)) =
