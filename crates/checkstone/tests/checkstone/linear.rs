@@ -218,6 +218,17 @@ fn what_did_not_arrive_is_sent_again() {
     assert_eq!(workplace.run(&complete).stderr, "BAS-7 is now Zustand done in Linear\n");
     assert_eq!(server.issues(), ["BAS-7 Parse dates: done"]);
     assert_eq!(server.comments().len(), 2);
+    // An end that is no longer true is not told.
+    is_up(false);
+    assert_ne!(workplace.run(&complete).stderr, "");
+    phase(&workplace, "start", "branch", "pending");
+    is_up(true);
+    server.set_state("BAS-7", "started");
+    assert_eq!(workplace.run(&["workflow", "start", "start", "--feature", "parser"]).stderr, "");
+    assert_eq!(server.issues(), ["BAS-7 Parse dates: review"]);
+    assert_eq!(server.comments().len(), 2);
+    let shown = workplace.run(&["workflow", "show", "start", "--feature", "parser"]).stdout;
+    assert_eq!(shown.lines().last(), Some("issue: BAS-7 https://linear.app/acme/issue/BAS-7"));
 }
 
 /// A comment that arrived while its answer did not is found, not posted again.
