@@ -58,13 +58,15 @@ pub(crate) fn start(repository: &Repository, program: &GitProgram) -> Vec<Submod
 /// The submodules that are there, with their paths.
 pub fn checked_out(outer: &Repository) -> Vec<(BytePath, Repository)> {
     let found = |path: BytePath| at(outer, &path).map(|inner| (path, inner));
-    listed(outer).into_iter().filter_map(found).collect()
+    listed(outer).into_iter().filter_map(found).take(MOST).collect()
 }
 
-/// The repository in a folder of another; `None` where the path leads out of that one.
+/// The repository in a folder of another; `None` where the path leads out of that one, through a link at its end too, or
+/// names that one itself.
 pub fn at(outer: &Repository, path: &BytePath) -> Option<Repository> {
-    let (_, folder) = Disk::new(&outer.root, ObjectFormat::Sha1).metadata(path)?;
-    Repository::at(&folder)
+    let (metadata, folder) = Disk::new(&outer.root, ObjectFormat::Sha1).metadata(path)?;
+    let is_inside = metadata.is_dir() && !path.as_bytes().is_empty();
+    if is_inside { Repository::at(&folder) } else { None }
 }
 
 /// The paths in `.gitmodules`. They are untrusted: `Disk` refuses those that lead out.

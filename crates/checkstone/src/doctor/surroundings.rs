@@ -198,7 +198,7 @@ fn leftovers(repository: &Repository) -> Vec<Finding> {
         let text = format!("{} of killed git processes, {size}", counted(parts.len(), "temporary file"));
         findings.push(
             Finding::note(about, "leftovers", text)
-                .advice("`checkstone snapshot prune` or `git gc` removes them"),
+                .advice("`checkstone snapshot prune` removes those of snapshots, and `git gc` the others when they are two weeks old"),
         );
     }
     let pending = changes::start_in(repository.clone(), &environment::git().within(GIT_LIMIT));

@@ -45,7 +45,8 @@ impl Snapshots {
             branch: None,
             object_format: format,
             reflog_size,
-            complete: true,
+            // Of what was left out nobody knows what it was.
+            complete: snapshot.facts.left_out.is_empty(),
             files,
         }))
     }

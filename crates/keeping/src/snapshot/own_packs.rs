@@ -12,11 +12,13 @@ use changes::Repository;
 use changes::git::{Git, WRITING};
 use files::atomic_file;
 
+use super::leftovers::UnfinishedPacks;
+
 /// So many are left alone.
 const MOST: usize = 20;
 
-/// A larger one is not copied again.
-const LARGEST: u64 = 64 << 20;
+/// No more is copied at once.
+const MOST_BYTES: u64 = 64 << 20;
 
 /// Names of packs, one a line. Nothing depends on it: a pack that is missing here waits for `git gc`.
 const LIST: &str = "objects/info/checkstone-packs";
@@ -49,8 +51,21 @@ impl OwnPacks {
     /// Makes one pack of ours if there are many. Whatever stands in the way: the next snapshot tries again.
     pub(super) fn join(&self, git: &Git) {
         let listed = fs_err::read_to_string(self.common_dir.join(LIST)).unwrap_or_default();
-        let all: BTreeSet<&str> = listed.lines().filter(|name| self.is_small(name)).collect();
-        if all.len() <= MOST || self.is_somebody_at_work() {
+        let ours: BTreeSet<(u64, &str)> =
+            listed.lines().filter_map(|name| Some((self.size_if_free(name)?, name))).collect();
+        if ours.len() <= MOST || self.is_somebody_at_work() {
+            return;
+        }
+        // The smallest first.
+        let mut bytes = 0;
+        let fits = |(size, _): &&(u64, &str)| {
+            bytes += size;
+            bytes <= MOST_BYTES
+        };
+        let count = ours.iter().take_while(fits).count();
+        let names: Vec<&str> = ours.iter().map(|(_, name)| *name).collect();
+        let (all, large) = names.split_at(count);
+        if all.len() < 2 {
             return;
         }
         // One that was killed while it removed packs has left them without their indexes; their objects are in a joined one.
@@ -61,28 +76,35 @@ impl OwnPacks {
         let base = self.folder.join("pack");
         let options = ["-c", "core.fsync=all", "pack-objects", "--stdin-packs", "--quiet", "--window=0"];
         let arguments = WRITING.iter().chain(&options).map(Path::new).chain([base.as_path()]);
-        let Ok(output) = git.run(&arguments.collect::<Vec<_>>(), input.as_bytes()) else { return };
+        let unfinished = UnfinishedPacks::look(self.folder.clone());
+        let Ok(output) = git.run(&arguments.collect::<Vec<_>>(), input.as_bytes()) else {
+            unfinished.remove_newer();
+            return;
+        };
         let joined = format!("pack-{}", String::from_utf8_lossy(&output).trim());
         let is_on_disk = fs_err::File::open(&self.folder).and_then(|folder| folder.sync_all()).is_ok();
         if !is_on_disk || !self.is_whole(&joined) {
             return;
         }
-        for name in all.into_iter().filter(|name| *name != joined) {
+        for name in all.iter().filter(|name| **name != joined) {
             self.remove(name);
         }
-        let _ = atomic_file::write(&self.common_dir.join(LIST), format!("{joined}\n").as_bytes(), 0o666);
+        let list: String = large.iter().map(|name| format!("{name}\n")).collect();
+        let _ =
+            atomic_file::write(&self.common_dir.join(LIST), format!("{list}{joined}\n").as_bytes(), 0o666);
     }
 
     fn file(&self, name: &str, extension: &str) -> PathBuf {
         self.folder.join(format!("{name}.{extension}"))
     }
 
-    fn is_small(&self, name: &str) -> bool {
-        let size = self.file(name, "pack").symlink_metadata().ok().filter(|found| found.is_file());
-        is_pack(name)
+    /// How large a pack is that nobody else relies on.
+    fn size_if_free(&self, name: &str) -> Option<u64> {
+        let found = self.file(name, "pack").symlink_metadata().ok().filter(|found| found.is_file())?;
+        let is_free = is_pack(name)
             && self.is_whole(name)
-            && size.is_some_and(|found| found.len() <= LARGEST)
-            && !SPECIAL.iter().any(|extension| self.file(name, extension).exists())
+            && !SPECIAL.iter().any(|extension| self.file(name, extension).exists());
+        is_free.then_some(found.len())
     }
 
     fn is_whole(&self, name: &str) -> bool {

@@ -188,3 +188,24 @@ fn the_snapshots_in_submodules_are_forgotten_with_the_outer_one() {
     sandbox.snapshots().prune(WhichWorktrees::ThisWorktree, all, Timestamp::now()).unwrap();
     assert_eq!(inner_ids(&sandbox), [""; 0]);
 }
+
+/// `.gitmodules` is whatever somebody wrote: nothing is taken or written through a link, and the repository is no submodule of
+/// itself.
+#[test]
+fn a_list_of_submodules_leads_nowhere_else() {
+    let sandbox = Sandbox::with_submodule();
+    let elsewhere = sandbox.repo.parent().unwrap().join("elsewhere");
+    fs_err::create_dir_all(&elsewhere).unwrap();
+    sandbox.git_in(&elsewhere, &["init", "--quiet"]);
+    fs_err::write(elsewhere.join("private"), "private\n").unwrap();
+    std::os::unix::fs::symlink(&elsewhere, sandbox.repo.join("link")).unwrap();
+    sandbox.write(
+        ".gitmodules",
+        "[submodule \"a\"]\n\tpath = link\n[submodule \"b\"]\n\tpath =\n[submodule \"c\"]\n\tpath = ../elsewhere\n\
+         [submodule \"d\"]\n\tpath = .\n",
+    );
+    let snapshot = sandbox.snapshot();
+    assert_eq!(snapshot.facts.submodules, []);
+    assert_eq!(sandbox.git_in(&elsewhere, &["for-each-ref"]), "");
+    assert_eq!(sandbox.git_in(&elsewhere, &["count-objects"]), "0 objects, 0 kilobytes\n");
+}
