@@ -323,9 +323,13 @@ fn use_mirror(argument: &RepositoryArgument, printer: &Printer) -> Result<Mirror
     let state = journal_access::state_directory()?;
     let git = environment::git().within(TIME_LIMIT);
     let of = |root: &Path| mirror_of(root, &snapshot_settings(root), &state);
-    let root = match Repository::discover(&folder) {
-        Ok(repository) => repository.root,
-        Err(_) => folder.ancestors().find(|root| of(root).exists()).unwrap_or(&folder).to_owned(),
+    // The nearer one: the repository that is gone may have lain inside of another.
+    let mirrored = folder.ancestors().find(|root| of(root).exists());
+    let repository = Repository::discover(&folder).ok().map(|repository| repository.root);
+    let root = match (mirrored, repository) {
+        (Some(mirrored), Some(repository)) if !mirrored.starts_with(&repository) => repository,
+        (Some(mirrored), _) => mirrored.to_owned(),
+        (None, repository) => repository.unwrap_or_else(|| folder.clone()),
     };
     let mirror = of(&root);
     if !mirror.exists() {

@@ -341,7 +341,7 @@ fn leftovers_of_killed_processes_are_told() {
              `rm -f [folder]/repo/.git/HEAD.lock`",
             "problem: `[folder]/repo/.git/refs/heads/topic.lock` was left 3 h 0 min ago by a git that is gone, and git refuses to \
              work there → `rm -f [folder]/repo/.git/refs/heads/topic.lock`",
-            "note: 1 temporary file of killed git processes, 4 B → `checkstone snapshot prune` or `git gc` removes them",
+            "note: 1 temporary file of killed git processes, 4 B → `checkstone snapshot prune` removes those of snapshots, and `git gc` the others when they are two weeks old",
             "note: `[folder]/repo/.notes.md.AbCdEf123456.tmp` was left by a restore or save that was interrupted → \
              `rm -f [folder]/repo/.notes.md.AbCdEf123456.tmp`",
         ]

@@ -15,6 +15,7 @@ use changes::state::ObjectFormat;
 use changes::{GitProgram, Repository};
 use files::{Lock, atomic_file};
 
+use super::leftovers::UnfinishedPacks;
 use super::scratch::lay_out;
 use super::{FileMode, REFS, Snapshot, SnapshotError, Snapshots};
 use crate::difference::listed;
@@ -35,11 +36,29 @@ const HOOKS: &str = "hooks";
 /// Ignored files, one commit for each snapshot.
 const FILES: &str = "refs/checkstone/files";
 
+/// Begins the names of what a repository had that was lost, and made anew.
+const FORMER: &str = "refs/checkstone/before/";
+
 #[derive(Clone, Debug)]
 pub struct Mirror {
     folder: PathBuf,
     ignored_files: Vec<BytePath>,
     keep: usize,
+}
+
+/// The branches, tags and the like of a repository that was made anew since, by their old names. One that only a person has
+/// deleted is not lost: its commits are still there at the next snapshot.
+fn former_refs(
+    ours: &BTreeMap<String, String>,
+    lost: &BTreeSet<String>,
+    id: &str,
+) -> BTreeMap<String, String> {
+    let is_former =
+        |(name, of): &(&String, &String)| !name.starts_with("refs/checkstone/") && lost.contains(of.as_str());
+    let renamed = |(name, of): (&String, &String)| {
+        (format!("{FORMER}{id}/{}", name.trim_start_matches("refs/")), of.clone())
+    };
+    ours.iter().filter(is_former).map(renamed).collect()
 }
 
 impl Mirror {
@@ -93,10 +112,16 @@ impl Mirror {
         let git = self.git(&snapshots.program)?;
         if !is_stand_in {
             let (theirs, ours) = (refs(&snapshots.git)?, refs(&git)?);
-            self.copy_objects(&snapshots.git, theirs.values(), ours.values())?;
+            let lost = self.copy_objects(&snapshots.git, theirs.values(), ours.values())?;
+            let former = former_refs(&ours, &lost, id);
+            if !former.is_empty() {
+                let kept = self.folder.join(KEPT);
+                fs_err::rename(&kept, self.folder.join(format!("{KEPT}-{id}"))).map_err(self.failed())?;
+            }
             self.copy_kept(repository).map_err(self.failed())?;
-            let text: String =
-                self.joined(theirs, ours).iter().map(|(name, id)| format!("{id} {name}\n")).collect();
+            let mut all = self.joined(theirs, ours);
+            all.extend(former);
+            let text: String = all.iter().map(|(name, id)| format!("{id} {name}\n")).collect();
             atomic_file::write(&self.folder.join("packed-refs"), text.as_bytes(), 0o600)
                 .map_err(|error| self.failed()(io_error(error)))?;
         }
@@ -112,26 +137,33 @@ impl Mirror {
         Ok(())
     }
 
-    /// What the repository's refs reach and the mirror's do not, as one pack.
+    /// What the repository's refs reach and the mirror's do not, as one pack. Which of the mirror's the repository has lost.
     fn copy_objects<'a>(
         &self,
         source: &Git,
         wanted: impl Iterator<Item = &'a String>,
         known: impl Iterator<Item = &'a String>,
-    ) -> Result<(), SnapshotError> {
+    ) -> Result<BTreeSet<String>, SnapshotError> {
         let known: String = known.map(|id| format!("{id}\n")).collect();
         let found = source.run(&["cat-file", "--batch-check=%(objectname)"], known.as_bytes())?;
         let found = String::from_utf8_lossy(&found);
         let mut input: String = wanted.map(|id| format!("{id}\n")).collect();
         input.push_str("--not\n");
-        for id in found.lines().filter(|line| !line.ends_with(" missing")) {
-            input.push_str(&format!("{id}\n"));
+        let mut lost = BTreeSet::new();
+        for line in found.lines() {
+            match line.strip_suffix(" missing") {
+                Some(id) => drop(lost.insert(id.to_owned())),
+                None => input.push_str(&format!("{line}\n")),
+            }
         }
         let base = self.folder.join("objects/pack/pack");
         let options = ["-c", "core.fsync=all", "pack-objects", "--revs", "--quiet", "--non-empty"];
         let arguments = WRITING.iter().chain(&options).map(Path::new).chain([base.as_path()]);
-        source.run(&arguments.collect::<Vec<_>>(), input.as_bytes())?;
-        Ok(())
+        let unfinished = UnfinishedPacks::look(self.folder.join("objects/pack"));
+        source
+            .run(&arguments.collect::<Vec<_>>(), input.as_bytes())
+            .inspect_err(|_| unfinished.remove_newer())?;
+        Ok(lost)
     }
 
     /// The refs of the repository, and of the snapshots that it has forgotten the newest of each working tree.
@@ -144,6 +176,10 @@ impl Mirror {
         let mut counts = BTreeMap::<String, usize>::new();
         // Ids begin with their time: the newest come last.
         for (name, id) in ours.into_iter().rev() {
+            if name.starts_with(FORMER) {
+                joined.insert(name, id);
+                continue;
+            }
             let Some(worktree) = name.strip_prefix(REFS).and_then(|rest| rest.rsplit_once('/')) else {
                 continue;
             };
@@ -236,7 +272,8 @@ impl Mirror {
         let git = Git::of(repository, program)?;
         let theirs = refs(&git)?;
         let missing = refs(&self.git(program)?)?.into_iter();
-        let missing = missing.filter(|(name, _)| name.starts_with(REFS) && !theirs.contains_key(name));
+        let is_lent = |name: &str| name.starts_with(REFS) || name.starts_with(FORMER);
+        let missing = missing.filter(|(name, _)| is_lent(name) && !theirs.contains_key(name));
         let input: String = missing.map(|(name, id)| format!("create {name} {id}\n")).collect();
         git.run(&[&WRITING[..], &["update-ref", "--stdin"]].concat(), input.as_bytes())?;
         Ok(())

@@ -119,6 +119,10 @@ fn a_mirror_follows_a_repository_that_was_made_anew() {
     mirror.lend(&Repository::discover(&sandbox.repo).unwrap(), &sandbox.program).unwrap();
     let found = sandbox.snapshots().find(&first.id).unwrap();
     assert_eq!(sandbox.git(&["show", &format!("{}:a", found.commit)]), "first life\n");
+    // What the first one had is there, under the time at which that was noticed.
+    let former = format!("refs/checkstone/before/{}/heads", second.id);
+    let names = sandbox.git(&["for-each-ref", "--format=%(refname)", &former]);
+    assert_eq!(names, format!("{former}/main\n{former}/topic\n"));
 }
 
 /// A folder that is in no repository has its snapshots in the mirror alone.
