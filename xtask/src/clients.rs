@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::needs;
+use crate::npm;
 use crate::packages;
 use crate::process;
 use crate::root;
@@ -171,10 +172,7 @@ impl Package {
         }
         println!("installing {} {}…", self.name, self.version);
         let made = tempfile::Builder::new().prefix(".new-").tempdir_in(cache).map_err(told)?;
-        let mut npm = Command::new("npm");
-        npm.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"]);
-        npm.args(["--loglevel=error", "--no-update-notifier", "--prefix"]);
-        process::output(npm.arg(made.path()).args(&self.packages).stdin(Stdio::null()))?;
+        npm::install(made.path(), &self.packages)?;
         self.link(made.path()).map_err(told)?;
         self.try_out(made.path())?;
         let made = made.keep();

@@ -10,12 +10,14 @@ mod fuzz;
 mod links;
 mod mutants;
 mod needs;
+mod npm;
 mod packages;
 mod pictures;
 mod process;
 mod python;
 mod real;
 mod release;
+mod secrets;
 mod soak;
 mod steps;
 mod summaries;
@@ -74,6 +76,12 @@ enum Command {
         /// Only these projects; all by default
         only: Vec<String>,
     },
+    /// Count which secrets of 60 kinds in 8 carriers are found, beside two other scanners, and false alarms over code
+    Secrets {
+        /// What the samples are drawn by
+        #[arg(long, default_value_t = 17)]
+        seed: u64,
+    },
     /// Make the pictures in `docs/pictures`, on the screens of the real clients
     Pictures,
     /// Build what is handed out: the program as one static file (and once more with musl, where that can be had), and
@@ -105,6 +113,9 @@ struct Soak {
     /// Kills of a process that commits named paths, of one that pushes, and of one that does a whole autosave
     #[arg(long, default_value_t = 250)]
     autosave_kills: u32,
+    /// What the samples of secrets are drawn by
+    #[arg(long, default_value_t = 17)]
+    secret_seed: u64,
     /// Rounds in which three save on one remote, and merge or rebase
     #[arg(long, default_value_t = 100)]
     saver_rounds: u32,
@@ -232,6 +243,7 @@ fn main() -> ExitCode {
         Command::Bench { which } => bench(which),
         Command::Schemas => write_schemas(),
         Command::Summaries { only } => summaries::record(&only),
+        Command::Secrets { seed } => secrets::run(seed).map(|_| ()),
         Command::Pictures => pictures::make(),
         Command::Release => release(),
         Command::UntilFailure { program, arguments } => mutants::run_until_failure(&program, &arguments),
@@ -343,6 +355,7 @@ fn soak(counts: &Soak) -> Result<(), String> {
         0 => Ok(steps::Done::Skipped("no files were asked for".to_owned())),
         files => bench::unchanged::run(files, 7),
     });
+    steps.run("secrets that are found", || secrets::run(counts.secret_seed));
     steps.run("saves: savers, pushes and kills", || {
         soak::autosave(counts.autosave_kills, counts.saver_rounds)
     });

@@ -1,6 +1,7 @@
-//! The Python environment that the tests of Python stages use: made once from PyPI, in `target/python`.
+//! Python environments, made once from PyPI: the one that the tests of Python stages use, in `target/python`, and those
+//! of single packages.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::needs;
@@ -12,14 +13,33 @@ pub(crate) fn check() -> Result<Done, String> {
     install().map(|_| Done::Passed)
 }
 
-/// Where its interpreter is.
-pub(crate) fn install() -> Result<PathBuf, String> {
-    // Debian's Python comes without this part of its own library.
+/// Debian's Python comes without this part of its own library.
+fn complete() {
     let mut complete = Command::new("python3");
     complete.args(["-c", "import ensurepip, venv"]);
     if process::output(&mut complete).is_err() {
         needs::install("python3-venv");
     }
+}
+
+/// Another one in this folder, with one package and what that needs; where its interpreter is.
+pub(crate) fn environment(folder: &Path, package: &str) -> Result<PathBuf, String> {
+    let python = folder.join("bin/python");
+    let done = folder.join("installed");
+    if fs_err::read_to_string(&done).is_ok_and(|installed| installed == package) {
+        return Ok(python);
+    }
+    complete();
+    process::output(Command::new("python3").args(["-m", "venv", "--clear"]).arg(folder))?;
+    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", package];
+    process::output(Command::new(&python).args(install))?;
+    fs_err::write(done, package).map_err(|error| error.to_string())?;
+    Ok(python)
+}
+
+/// Where its interpreter is.
+pub(crate) fn install() -> Result<PathBuf, String> {
+    complete();
     let folder = root().join("target/python");
     let mut make = Command::new("sh");
     process::run(make.arg(root().join("crates/kernel/tests/python/make.sh")).arg(&folder))?;

@@ -5,11 +5,12 @@ use jiff::Timestamp;
 use journal::{JournalError, Reading, SessionId, Writing};
 use serde::{Deserialize, Serialize};
 
-use crate::ended_save::EndedSave;
+use crate::ended_save::{EndedSave, SaveResult};
 
 const NAME: &str = "autosaves-begun";
 
-const LOST: &str = "the process that saved was ended before it was done; it is tried again at the next stop";
+const LOST: &str = "the process that saved was ended before it was done, so it is not known what it committed; it is tried again \
+                    at the next stop";
 
 /// More are not kept; the oldest go.
 const MOST: usize = 20;
@@ -97,7 +98,7 @@ pub(crate) fn take(
     for mut begun in all {
         if begun.ended.is_none() && is_lost(&begun) {
             writing.try_again(session)?;
-            begun.ended = Some(EndedSave::failed(LOST));
+            begun.ended = Some(EndedSave::without_commit(SaveResult::Failed, LOST.to_owned()));
         }
         let Some(ended) = begun.ended.clone() else {
             kept.push(begun);

@@ -1,8 +1,12 @@
 //! What is known of the work so far, and how it reads in the notes. Facts only: what was asked, what changed, what ran
 //! and how it ended; never what the agent says of itself.
+//!
+//! Notes are committed and pushed, so they say less than is known. Of a command they have the programs and what these
+//! were to do; words are shown only of programs that verify code, and only plain ones. Of a prompt or an error, what
+//! stands where a secret would is left out, whatever it looks like.
 
 use gate::policy::Policy;
-use gate::{Changes, Inputs, RecordedCall, Rule};
+use gate::{Changes, Inputs, Observation, RecordedCall, Rule};
 use jiff::Timestamp;
 use outputs::Summary;
 use programs::Deed;
@@ -11,7 +15,7 @@ use transcript::{Kind, Outcome};
 
 use crate::build_state::BuildState;
 use crate::look::Look;
-use crate::plain::{code, line};
+use crate::plain::{code, line, without_home};
 use crate::reason::Reason;
 
 /// So much of a list is told.
@@ -23,9 +27,13 @@ const ERRORS: usize = 5;
 const LONGEST_PROMPT: usize = 400;
 const LONGEST_COMMAND: usize = 160;
 const LONGEST_ERROR: usize = 240;
+const LONGEST_WORD: usize = 80;
 
 /// Stands for a text with a secret in it: notes are committed and pushed.
 const WITHHELD: &str = "(withheld: it looks like a secret)";
+
+/// Stands for a command in which no program was made out.
+const NOT_READ: &str = "(a command that could not be parsed)";
 
 /// When and why something is saved.
 #[derive(Clone, Copy, Debug)]
@@ -67,20 +75,22 @@ impl Facts {
     /// What the turn shows. `inputs` hold its calls and its change set. Each text is looked through as a whole, before it is
     /// cut: of half a secret nobody would see that it is one.
     pub fn new(occasion: Occasion, inputs: &Inputs, asked: Option<&str>, look: &Look) -> Self {
-        let (branch, files) = match &inputs.changes {
+        let (branch, files, root) = match &inputs.changes {
             Changes::Known(set) => {
-                (set.branch.clone(), set.files.iter().map(|file| file.path.to_string()).collect())
+                let files = set.files.iter().map(|file| file.path.to_string()).collect();
+                (set.branch.clone(), files, set.root.to_string())
             }
-            Changes::Transcript(files) => (None, files.clone()),
-            Changes::Unknown(_) => (None, Vec::new()),
+            Changes::Transcript(files) => (None, files.clone(), inputs.cwd.clone()),
+            Changes::Unknown(_) => (None, Vec::new(), inputs.cwd.clone()),
         };
+        let teller = Teller { look, root: &root };
         Self {
             occasion,
             branch,
-            asked: asked.map(|text| told(text, LONGEST_PROMPT, look)).filter(|text| !text.is_empty()),
-            files,
-            commands: commands(&inputs.calls, look),
-            errors: errors(inputs, look),
+            asked: asked.map(|text| teller.text(text, LONGEST_PROMPT)).filter(|text| !text.is_empty()),
+            files: files.iter().map(|file: &String| without_home(file, &root)).collect(),
+            commands: teller.commands(&inputs.calls),
+            errors: teller.errors(inputs),
             next: None,
             build: None,
         }
@@ -119,11 +129,6 @@ impl Facts {
     }
 }
 
-/// The text in one line, or that it is withheld.
-fn told(text: &str, most: usize, look: &Look) -> String {
-    if look.sees_secret(text) { WITHHELD.to_owned() } else { line(text, most) }
-}
-
 fn listed(files: &[String], most: usize) -> String {
     let mut shown: Vec<String> =
         files.iter().take(most).map(|file| code(&line(file, LONGEST_COMMAND))).collect();
@@ -141,30 +146,128 @@ fn shown(ran: &[&Ran]) -> String {
     ran.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
-/// The last commands, each once, with its last outcome; those that tested something are kept before others.
-fn commands(calls: &[RecordedCall], look: &Look) -> Vec<Ran> {
-    let mut found: Vec<Ran> = Vec::new();
-    for recorded in calls.iter().filter(|recorded| recorded.call.kind == Kind::Shell) {
-        let Some(command) = recorded.call.command.as_deref() else { continue };
-        let summary = recorded.call.snippet.as_deref().and_then(outputs::read);
-        let intents = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
-        let is_test = intents.iter().any(|command| command.does(Deed::Tests));
-        let ran = Ran {
-            command: told(command, LONGEST_COMMAND, look),
-            is_test,
-            ended: ended(recorded, summary.filter(|_| is_test)),
-        };
-        found.retain(|before| before.command != ran.command);
-        found.push(ran);
+/// Makes texts of the turn fit to be told.
+struct Teller<'a> {
+    look: &'a Look,
+    /// Of the repository.
+    root: &'a str,
+}
+
+impl Teller<'_> {
+    /// The text in one line, or that it is withheld.
+    fn text(&self, text: &str, most: usize) -> String {
+        let told = self.look.tellable(text).map(|text| line(&without_home(&text, self.root), most));
+        told.unwrap_or_else(|| WITHHELD.to_owned())
     }
-    let mut others = found.iter().filter(|ran| !ran.is_test).count();
-    let mut tested = found.len() - others;
-    found.retain(|ran| {
-        let left = if ran.is_test { &mut tested } else { &mut others };
-        *left -= 1;
-        *left < COMMANDS
-    });
-    found
+
+    /// What a command would run.
+    fn command(&self, recorded: &RecordedCall) -> String {
+        let written = recorded.call.command.as_deref().unwrap_or_default();
+        if self.look.sees_secret(written) {
+            return WITHHELD.to_owned();
+        }
+        let all = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
+        // Where the shell goes, and what it sets there, is nothing that was done.
+        let done: Vec<&SimpleCommand> = all.iter().filter(|command| command.deed() != Deed::Steers).collect();
+        let done = if done.is_empty() { all.iter().collect() } else { done };
+        let programs: Vec<String> = done.into_iter().map(|command| self.program(command)).collect();
+        match programs.is_empty() {
+            true => NOT_READ.to_owned(),
+            false => line(&without_home(&programs.join("; "), self.root), LONGEST_COMMAND),
+        }
+    }
+
+    /// The program, what it was to do, and its words if they can be nothing else; an ellipsis if there were more.
+    fn program(&self, command: &SimpleCommand) -> String {
+        let written = command.path.as_deref().filter(|path| !path.starts_with(['/', '~']) && is_plain(path));
+        let name = written.unwrap_or(&command.program);
+        let mut words = vec![if is_plain(name) { name } else { "…" }];
+        let arguments: Vec<&str> = command.known_arguments().collect();
+        let are_known =
+            arguments.len() == command.arguments.len() && arguments.iter().all(|word| is_plain(word));
+        let whole = text::command_line(&arguments);
+        let is_safe =
+            || self.look.tellable(&format!("{name} {whole}")).is_some_and(|told| told.ends_with(&whole));
+        if VERIFYING.contains(&command.deed()) && are_known && is_safe() {
+            words.extend(Some(whole.as_str()).filter(|whole| !whole.is_empty()));
+            return words.join(" ");
+        }
+        let subcommand = command.subcommand().filter(|word| is_plain(word));
+        words.extend(subcommand);
+        if arguments.len() > usize::from(subcommand.is_some()) || !are_known {
+            words.push("…");
+        }
+        words.join(" ")
+    }
+
+    /// The last commands, each once, with its last outcome; those that tested something are kept before others.
+    fn commands(&self, calls: &[RecordedCall]) -> Vec<Ran> {
+        let mut found: Vec<Ran> = Vec::new();
+        for recorded in calls.iter().filter(|recorded| recorded.call.kind == Kind::Shell) {
+            if recorded.call.command.is_none() {
+                continue;
+            }
+            let summary = recorded.call.snippet.as_deref().and_then(outputs::read);
+            let intents = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
+            let is_test = intents.iter().any(|command| command.does(Deed::Tests));
+            let ran = Ran {
+                command: self.command(recorded),
+                is_test,
+                ended: ended(recorded, summary.filter(|_| is_test)),
+            };
+            found.retain(|before| before.command != ran.command);
+            found.push(ran);
+        }
+        let mut others = found.iter().filter(|ran| !ran.is_test).count();
+        let mut tested = found.len() - others;
+        found.retain(|ran| {
+            let left = if ran.is_test { &mut tested } else { &mut others };
+            *left -= 1;
+            *left < COMMANDS
+        });
+        found
+    }
+
+    /// Failures that nothing settled, by the gate's own rule.
+    fn errors(&self, inputs: &Inputs) -> Vec<String> {
+        let Ok(policy) = Policy::load(&[]) else { return Vec::new() };
+        let observations = gate::judge(&policy, inputs).observations.into_iter();
+        let errors = observations.filter(|observation| observation.rule == Rule::UnresolvedError);
+        errors.take(ERRORS).map(|error| self.error(&error, &inputs.calls)).collect()
+    }
+
+    /// The gate's words, with the command as the notes have it.
+    fn error(&self, error: &Observation, calls: &[RecordedCall]) -> String {
+        let cause = error.text.rsplit_once(" (`").map_or(error.text.as_str(), |(cause, _)| cause);
+        let cause = self.text(cause, LONGEST_ERROR);
+        let failed = calls.iter().find(|recorded| error.line.is_some() && recorded.call.line == error.line);
+        let shown = failed.map(|recorded| match recorded.call.kind {
+            Kind::Shell => self.command(recorded),
+            _ => {
+                let path = recorded.call.path.as_deref().unwrap_or_default();
+                self.text(&format!("{} {path}", recorded.call.tool), LONGEST_COMMAND)
+            }
+        });
+        match shown {
+            Some(shown) if shown == WITHHELD => shown,
+            Some(shown) => format!("{cause} (`{shown}`)"),
+            None => cause,
+        }
+    }
+}
+
+/// What is done to code, by programs that are given nothing secret.
+const VERIFYING: [Deed; 6] =
+    [Deed::Formats, Deed::Fixes, Deed::Lints, Deed::TypeChecks, Deed::Builds, Deed::Tests];
+
+/// A word such as names, paths, flags and selections are made of. A name beside it may still say that it is a secret.
+fn is_plain(word: &str) -> bool {
+    let is_of_word = |letter: char| letter.is_ascii_alphanumeric() || "_-./:,=+*[] ".contains(letter);
+    let has = |part: &str, is: fn(&u8) -> bool| part.bytes().any(|byte| is(&byte));
+    let is_random =
+        |part: &str| part.len() >= 12 && has(part, u8::is_ascii_digit) && has(part, u8::is_ascii_alphabetic);
+    let mut parts = word.split(|letter: char| !letter.is_ascii_alphanumeric());
+    !word.is_empty() && word.len() <= LONGEST_WORD && word.chars().all(is_of_word) && !parts.any(is_random)
 }
 
 /// How a command ended, as far as that is known: a status that the shell hides proves nothing.
@@ -191,22 +294,4 @@ fn ended(recorded: &RecordedCall, summary: Option<Summary>) -> String {
             if proven { "ended well".to_owned() } else { "ended, its status is hidden".to_owned() }
         }
     }
-}
-
-/// Failures that nothing settled, by the gate's own rule.
-fn errors(inputs: &Inputs, look: &Look) -> Vec<String> {
-    let Ok(policy) = Policy::load(&[]) else { return Vec::new() };
-    let observations = gate::judge(&policy, inputs).observations.into_iter();
-    let errors = observations.filter(|observation| observation.rule == Rule::UnresolvedError);
-    let told = errors.take(ERRORS).map(|error| {
-        // The gate has cut the command in it; where its line is not known, it may be any of them.
-        let of_error = |recorded: &&RecordedCall| error.line.is_none() || recorded.call.line == error.line;
-        let mut commands =
-            inputs.calls.iter().filter(of_error).filter_map(|recorded| recorded.call.command.as_deref());
-        match commands.any(|command| look.sees_secret(command)) {
-            true => WITHHELD.to_owned(),
-            false => told(&error.text, LONGEST_ERROR, look),
-        }
-    });
-    told.collect()
 }

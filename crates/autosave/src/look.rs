@@ -57,6 +57,12 @@ impl Look {
         !self.lines_with_secrets(text, "").is_empty()
     }
 
+    /// A text of somebody's that is told elsewhere, without what stands where secrets stand; `None` where something in it
+    /// looks like one.
+    pub(crate) fn tellable(&self, text: &str) -> Option<String> {
+        (!self.sees_secret(text)).then(|| secrets::without_values(text))
+    }
+
     /// A text of our own without the lines that look like a secret: a prompt or a command may say one.
     pub(crate) fn without_secrets(&self, text: &str, path: &str) -> String {
         let found = self.lines_with_secrets(text, path);

@@ -46,6 +46,8 @@ pub struct Save {
     pub notes: String,
     /// What the turn changed.
     pub changed: Vec<BytePath>,
+    /// What of that the user had staged, and stays so.
+    pub staged: Vec<BytePath>,
 }
 
 /// How a save ended.
@@ -138,7 +140,7 @@ impl SaveError {
             Self::Commit(error) => matches!(
                 error,
                 CommitError::Busy
-                    | CommitError::IndexLocked { .. }
+                    | CommitError::Locked { .. }
                     | CommitError::HeadMoved
                     | CommitError::HookTimedOut { .. }
                     | CommitError::InProgress { .. }
@@ -363,6 +365,13 @@ impl Save {
         others.extend_from_slice(self.named());
         let mut left_out = Vec::new();
         for path in others {
+            if self.staged.contains(&path) {
+                left_out.push(LeftOut {
+                    path: Some(path),
+                    reason: "you have staged it, and it stays staged".to_owned(),
+                });
+                continue;
+            }
             match unfit(&root.join(path.as_path())) {
                 Some(reason) => left_out.push(LeftOut { path: Some(path), reason }),
                 None if !paths.contains(&path) => paths.push(path),

@@ -52,6 +52,7 @@ pub struct SaveOrder {
     branch: Option<String>,
     notes: String,
     changed: Vec<BytePath>,
+    staged: Vec<BytePath>,
 }
 
 impl SaveOrder {
@@ -74,6 +75,7 @@ impl SaveOrder {
             branch: save.branch.clone(),
             notes: save.notes.clone(),
             changed,
+            staged: save.staged.clone(),
         }
     }
 
@@ -156,6 +158,7 @@ impl SaveOrder {
             branch: self.branch,
             notes: self.notes,
             changed: self.changed,
+            staged: self.staged,
         };
         Ok((save, lock))
     }

@@ -4,12 +4,12 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use change_set::BytePath;
-use changes::Repository;
+use change_set::{BytePath, ChangedFile, How};
+use changes::{Baseline, Repository};
 use gate::policy::Autosave;
 use gate::{Changes, Inputs};
 use journal::{
-    AutosaveId, AutosaveOutcome, Journal, JournalError, NewAutosave, PushState, SessionId, TurnId,
+    AutosaveId, AutosaveOutcome, Journal, JournalError, NewAutosave, PushState, SessionId, Turn, TurnId,
 };
 use keeping::snapshot::{LeftOut, PrunableReasons, Retention, WhichWorktrees};
 use stop::{ClientEvent, policy_files};
@@ -76,16 +76,30 @@ impl Save {
         let mut facts = Facts::new(occasion, inputs, asked, &look);
         facts.files.retain(|file| !Path::new(file).starts_with(session_notes::FOLDER));
         read_plans(&mut facts, &repository.root, &look);
-        let changed = match &inputs.changes {
-            Changes::Known(set) => set.files.iter().map(|file| file.path.clone()).collect(),
-            Changes::Transcript(_) | Changes::Unknown(_) => Vec::new(),
+        let files = match &inputs.changes {
+            Changes::Known(set) => set.files.as_slice(),
+            Changes::Transcript(_) | Changes::Unknown(_) => &[],
         };
+        let changed = files.iter().map(|file| file.path.clone()).collect();
+        let is_staged = |file: &&ChangedFile| file.how.contains(&How::Staged);
+        let staged = files.iter().filter(is_staged).map(|file| file.path.clone()).collect();
         let (notes, branch) = (facts.section(), facts.branch.clone());
         let (session, turn_key) = (None, None);
         let save = Self {
-            repository, settings, agent, session, turn_key, saving, occasion, branch, notes, changed,
+            repository, settings, agent, session, turn_key, saving, occasion, branch, notes, changed, staged,
         };
         (save, facts)
+    }
+
+    /// The same, where it is known how things stood when the turn began: what was staged since then is the turn's own.
+    pub fn of_turn(mut self, turn: Option<&Turn>) -> Self {
+        let baseline = || -> Option<Baseline> { serde_json::from_slice(turn?.baseline.as_deref()?).ok() };
+        if let (false, Some(baseline)) = (self.staged.is_empty(), baseline()) {
+            let before = baseline.files.iter().filter(|file| file.staged.is_some());
+            let before: Vec<&BytePath> = before.map(|file| &file.path).collect();
+            self.staged.retain(|path| before.contains(&path));
+        }
+        self
     }
 
     /// Saves, records it, and leaves the push to a process of its own.

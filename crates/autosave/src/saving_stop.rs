@@ -218,6 +218,7 @@ impl SavingStop {
         let (save, facts) =
             Save::new(repository, settings, saving, agent, occasion, &turn.inputs, asked.as_deref());
         let save = Save { session: Some(event.session.clone()), turn_key: turn.known.key.clone(), ..save };
+        let save = save.of_turn(turn.known.turn.as_ref());
         Some((save, facts))
     }
 

@@ -1,16 +1,24 @@
 //! Finds secrets in what is about to be committed or pushed, so that they never leave (A12).
 //!
-//! The shapes of well-known tokens are a table (`shapes`): a keyword that must occur, a pattern, and a check by
-//! checksum, entropy or placeholder. One pass looks for all keywords; a pattern is compiled only when its keyword
-//! occurs, and tried only around it. Random-looking text that is not known as a token (hashes, ids, images) is no
-//! finding, except where a name beside it says that it is a password.
+//! Three things tell a secret. The shapes of well-known tokens are a table (`shapes`): a keyword that must occur, a
+//! pattern, and a check by checksum, entropy or placeholder. A name, a flag, a header or a sentence says that its value
+//! is one (`assignment`), and the value looks like it. And some files are secrets as a whole, by their names
+//! (`secret_file`). What is in pieces on several lines or in base64 is looked through as well (`hidden_text`).
+//!
+//! One pass looks for all keywords; a pattern is compiled only when its keyword occurs, and tried only around it.
+//! Random-looking text that nothing calls a secret (hashes, ids, images) is no finding.
 //!
 //! A finding says where and what kind, never the secret: there is no field that could hold it.
 
 mod allow;
+mod assignment;
 mod checks;
 mod gitleaks;
+mod hidden_text;
+mod secret_file;
+mod secret_name;
 mod shapes;
+mod value_place;
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -22,6 +30,7 @@ use regex::bytes::Regex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use assignment::{Assignment, Place};
 use shapes::{SHAPES, Shape, Where};
 
 pub use allow::Allow;
@@ -50,9 +59,13 @@ pub struct Finding {
     pub fingerprint: String,
 }
 
+/// What a name beside it calls a secret: in quotes or in a sentence, and otherwise.
+const ASSIGNED: &str = "assigned-secret";
+const ASSIGNED_BARE: &str = "assigned-variable";
+
 /// The kinds that are looked for, for an allow list.
 pub fn kinds() -> impl Iterator<Item = &'static str> {
-    SHAPES.iter().map(|shape| shape.kind)
+    SHAPES.iter().map(|shape| shape.kind).chain([ASSIGNED, ASSIGNED_BARE, secret_file::KIND])
 }
 
 /// Looks through the new lines.
@@ -63,17 +76,49 @@ pub fn scan(added: &Added, allow: &Allow) -> Vec<Finding> {
     findings
 }
 
+/// The lines without what stands in a secret's place, whatever it looks like, and what is behind it on its line.
+pub(crate) fn without_values(text: &str) -> String {
+    const WITHHELD: &str = "(withheld)";
+    let mut lines: Vec<String> = Vec::new();
+    let mut is_named_before = false;
+    for line in text.lines() {
+        let is_value = is_named_before && !line.trim().is_empty();
+        lines.push(match value_place::value_place(line) {
+            _ if is_value => WITHHELD.to_owned(),
+            Some(at) => format!("{}{WITHHELD}", text::head(line, at)),
+            None => line.to_owned(),
+        });
+        // `password:` with the value on the next line that has something.
+        let ended = line.trim_end();
+        let is_named =
+            ended.ends_with([':', '=']) && value_place::value_place(&format!("{ended} x1")).is_some();
+        is_named_before = is_named || (is_named_before && line.trim().is_empty());
+    }
+    lines.join("\n")
+}
+
 fn scan_file(file: &AddedFile, allow: &Allow) -> Vec<Finding> {
     if allow.has_path(&file.path) {
         return Vec::new();
     }
     let content = as_bytes_of_text(&file.content);
+    let mut suspects = suspects(&content);
+    if secret_file::is_secret(&file.path, &content)
+        && let Some(line) = file.lines.first()
+    {
+        suspects.push(Suspect {
+            kind: secret_file::KIND,
+            first: *line,
+            last: *line,
+            secret: content.to_vec(),
+        });
+    }
     let mut findings = Vec::new();
-    for (kind, line, secret) in secrets_in(&content) {
-        if file.lines.binary_search(&line).is_err() {
-            continue;
-        }
-        let finding = Finding::new(&file.path, line, kind, secret);
+    for Suspect { kind, first, last, secret } in suspects {
+        let new =
+            file.lines.get(file.lines.partition_point(|line| *line < first)).filter(|line| **line <= last);
+        let Some(line) = new else { continue };
+        let finding = Finding::new(&file.path, *line, kind, &secret);
         if !allow.has(&finding) {
             findings.push(finding);
         }
@@ -102,16 +147,67 @@ fn as_bytes_of_text(content: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(text.into_bytes())
 }
 
-/// Kind, line and text of everything that looks like a secret and is not allowed by a comment.
-fn secrets_in(content: &[u8]) -> Vec<(&'static str, usize, &[u8])> {
-    let Some(words) = keywords() else { return Vec::new() };
+/// Something that looks like a secret.
+struct Suspect {
+    kind: &'static str,
+    /// The lines that it is on, counted from one.
+    first: usize,
+    last: usize,
+    secret: Vec<u8>,
+}
+
+/// Everything that looks like a secret and is not allowed by a comment.
+fn suspects(content: &[u8]) -> Vec<Suspect> {
     let is_binary = memchr::memchr(0, content.get(..8000).unwrap_or(content)).is_some();
-    let mut found = Vec::new();
-    // How far each pattern has been tried already.
-    let mut tried = vec![0_usize; SHAPES.len()];
     let mut place = LineCounter::default();
+    let mut found: Vec<Suspect> = Vec::new();
+    for (kind, at, secret) in seen(content, is_binary) {
+        let line = place.line_of(content, at);
+        found.push(Suspect { kind, first: line, last: line, secret: secret.to_vec() });
+    }
+    if !is_binary {
+        for hidden in hidden_text::hidden_texts(content) {
+            for (kind, at, secret) in seen(&hidden.text, is_binary) {
+                let (first, last) = hidden.lines(at, at + secret.len());
+                // What is whole on one line has been seen there.
+                let is_known =
+                    |suspect: &Suspect| suspect.first == first && suspect.kind == kind && first == last;
+                // And of what is in pieces, one may have been.
+                found.retain(|seen| {
+                    first == last || seen.kind != kind || seen.last < first || last < seen.first
+                });
+                if !found.iter().any(is_known) {
+                    found.push(Suspect { kind, first, last, secret: secret.to_vec() });
+                }
+            }
+        }
+    }
+    if !found.is_empty() {
+        let lines: Vec<&[u8]> = content.split(|byte| *byte == b'\n').collect();
+        let of = |suspect: &Suspect| lines.get(suspect.first - 1..suspect.last).unwrap_or_default();
+        found.retain(|suspect| !of(suspect).iter().any(|line| is_allowed(line)));
+    }
+    without_repeats(found)
+}
+
+/// Kind, place and text of what looks like a secret as it stands there.
+fn seen(content: &[u8], is_binary: bool) -> Vec<(&'static str, usize, &[u8])> {
+    let Some(words) = keywords() else { return Vec::new() };
+    let mut found = Vec::new();
+    // How far each pattern has been tried already, and how far names have been read.
+    let mut tried = vec![0_usize; SHAPES.len()];
+    let mut named = 0;
     for hit in words.search.find_overlapping_iter(content) {
-        for shape_index in words.shapes.get(hit.pattern().as_usize()).into_iter().flatten() {
+        let Some(wanted) = words.wanted.get(hit.pattern().as_usize()) else { continue };
+        if wanted.is_in_names && !is_binary && hit.start() >= named {
+            let (assignment, end) = Assignment::around(content, hit.start());
+            named = end.max(hit.end());
+            if let Some(assignment) = assignment.filter(checks::assigned) {
+                let kind = if assignment.place == Place::Bare { ASSIGNED_BARE } else { ASSIGNED };
+                found.push((kind, assignment.at, assignment.value));
+            }
+        }
+        for shape_index in &wanted.shapes {
             let (Some(shape), Some(tried)) = (SHAPES.get(*shape_index), tried.get_mut(*shape_index)) else {
                 continue;
             };
@@ -126,27 +222,27 @@ fn secrets_in(content: &[u8]) -> Vec<(&'static str, usize, &[u8])> {
             for captures in pattern.captures_iter(text) {
                 let Some(secret) = captures.get(1).or_else(|| captures.get(0)) else { continue };
                 let whole = captures.get(0).map_or(b"".as_slice(), |whole| whole.as_bytes());
-                if !(shape.check)(whole, secret.as_bytes()) {
-                    continue;
-                }
                 let at = from + secret.start();
-                if is_allowed_at(content, at) {
-                    continue;
+                if (shape.check)(whole, secret.as_bytes())
+                    && let Some(secret) = content.get(at..at + secret.len())
+                {
+                    found.push((shape.kind, at, secret));
                 }
-                let Some(secret) = content.get(at..at + secret.len()) else { continue };
-                found.push((shape.kind, place.line_of(content, at), secret));
             }
         }
     }
-    without_repeats(found)
+    found
 }
 
 /// Where a token is known by its own shape, a name beside it that says `token` says nothing more.
-fn without_repeats<'a>(found: Vec<(&'static str, usize, &'a [u8])>) -> Vec<(&'static str, usize, &'a [u8])> {
-    let is_named = |kind: &str| kind.starts_with("assigned-");
-    let known: Vec<usize> =
-        found.iter().filter(|(kind, ..)| !is_named(kind)).map(|(_, line, _)| *line).collect();
-    found.into_iter().filter(|(kind, line, _)| !is_named(kind) || !known.contains(line)).collect()
+fn without_repeats(found: Vec<Suspect>) -> Vec<Suspect> {
+    let is_named = |suspect: &Suspect| [ASSIGNED, ASSIGNED_BARE].contains(&suspect.kind);
+    let known: Vec<(usize, usize)> =
+        found.iter().filter(|suspect| !is_named(suspect)).map(|known| (known.first, known.last)).collect();
+    let is_known = |suspect: &Suspect| {
+        known.iter().any(|(first, last)| suspect.first <= *last && *first <= suspect.last)
+    };
+    found.into_iter().filter(|suspect| !is_named(suspect) || !is_known(suspect)).collect()
 }
 
 /// The surroundings of a keyword: its line, and for what spans lines also what follows.
@@ -162,11 +258,8 @@ fn window(content: &[u8], start: usize, end: usize, shape: &Shape) -> (usize, us
     (from, memchr::memchr(b'\n', behind).map_or(latest, |at| end + at))
 }
 
-fn is_allowed_at(content: &[u8], at: usize) -> bool {
-    let start = memchr::memrchr(b'\n', content.get(..at).unwrap_or_default()).map_or(0, |end| end + 1);
-    let rest = content.get(at..).unwrap_or_default();
-    let end = at + memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-    let line = content.get(start..end).unwrap_or_default();
+/// Whether somebody has said of the line that there is none on it.
+fn is_allowed(line: &[u8]) -> bool {
     ALLOWED.iter().any(|word| memchr::memmem::find(line, word).is_some())
 }
 
@@ -191,23 +284,30 @@ impl LineCounter {
 
 struct Keywords {
     search: AhoCorasick,
-    /// For each keyword, the shapes that want it.
-    shapes: Vec<Vec<usize>>,
+    /// For each keyword, who wants it.
+    wanted: Vec<Wanted>,
+}
+
+struct Wanted {
+    shapes: Vec<usize>,
+    is_in_names: bool,
 }
 
 fn keywords() -> Option<&'static Keywords> {
     static KEYWORDS: OnceLock<Option<Keywords>> = OnceLock::new();
     let build = || {
-        let mut words: Vec<&str> = SHAPES.iter().flat_map(|shape| shape.keywords).copied().collect();
+        let of_shapes = SHAPES.iter().flat_map(|shape| shape.keywords);
+        let mut words: Vec<&str> = of_shapes.chain(secret_name::KEYWORDS).copied().collect();
         words.sort_unstable();
         words.dedup();
-        let wanting = |word: &&str| -> Vec<usize> {
+        let wanted = |word: &&str| -> Wanted {
             let shapes = SHAPES.iter().enumerate();
-            shapes.filter(|(_, shape)| shape.keywords.contains(word)).map(|(index, _)| index).collect()
+            let shapes = shapes.filter(|(_, shape)| shape.keywords.contains(word)).map(|(index, _)| index);
+            Wanted { shapes: shapes.collect(), is_in_names: secret_name::KEYWORDS.contains(word) }
         };
-        let shapes = words.iter().map(wanting).collect();
+        let wanted = words.iter().map(wanted).collect();
         let search = AhoCorasick::builder().ascii_case_insensitive(true).build(&words).ok()?;
-        Some(Keywords { search, shapes })
+        Some(Keywords { search, wanted })
     };
     KEYWORDS.get_or_init(build).as_ref()
 }

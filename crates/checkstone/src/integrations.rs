@@ -122,7 +122,7 @@ impl Integrations {
         });
         for problem in problems {
             printer.warning(
-                Warning::new(problem).hint("the workflow is recorded; the same command sends it again"),
+                Warning::new(problem).hint("the workflow is saved; run the same command to send it again"),
             );
         }
         told

@@ -79,9 +79,8 @@ const DEFERS: &[&str] = &[
 
 /// Whether the words wait for an answer.
 pub(crate) fn waits(said: &str) -> bool {
-    let text = said.trim_end().to_lowercase();
-    let paragraphs = closing_paragraphs(&text);
-    let Some(last) = paragraphs.last().copied() else { return false };
+    let paragraphs = closing_paragraphs(said);
+    let Some(last) = paragraphs.last() else { return false };
     let asks_for_what_is_owned = || {
         REQUESTS.iter().any(|request| has_words(last, request))
             && OWNED.iter().any(|owned| has_words(last, owned))
@@ -92,22 +91,22 @@ pub(crate) fn waits(said: &str) -> bool {
     let is_question = |sentence: &&str| sentence.ends_with('?');
     let decides = || {
         let mut questions = paragraphs.iter().flat_map(|paragraph| sentences(paragraph)).filter(is_question);
-        lists_options(&text) && questions.next_back().is_some_and(|question| !ends_the_work(question))
+        questions.next_back().is_some_and(|question| !ends_the_work(question))
+            && lists_options(&said.to_lowercase())
     };
     // One sentence may follow: “I have written neither yet.”
-    let closing: Vec<&str> = sentences(last).collect();
-    let question = closing.iter().rev().take(2).copied().find(is_question);
+    let last: Vec<&str> = sentences(last).collect();
+    let question = last.iter().rev().take(2).copied().find(is_question);
     let is_choice = |question: &str| {
         !OFFERS.iter().any(|offer| question.contains(offer))
-            && closing.iter().copied().filter(is_question).any(leaves_a_choice)
+            && last.iter().copied().filter(is_question).any(leaves_a_choice)
     };
     question.is_some_and(is_choice) || decides() || is_left() || asks_for_what_is_owned()
 }
 
 /// Whether the words ask the person anything but whether there is more to do.
 pub(crate) fn asks(said: &str) -> bool {
-    let text = said.trim_end().to_lowercase();
-    let paragraphs = closing_paragraphs(&text);
+    let paragraphs = closing_paragraphs(said);
     let mut questions = paragraphs
         .iter()
         .flat_map(|paragraph| sentences(paragraph))
@@ -149,14 +148,14 @@ fn has_words(text: &str, words: &str) -> bool {
     })
 }
 
-/// The last three paragraphs, without the list of sources behind them.
-fn closing_paragraphs(text: &str) -> Vec<&str> {
-    let plain = |paragraph: &'_ str| -> bool {
-        let is_source = |line: &str| line.starts_with("sources") || line.contains("](http");
-        !paragraph.lines().all(|line| line.trim().is_empty() || is_source(line))
-    };
-    let text = text.trim_end_matches(['*', '_', '`', ' ', '\n']);
-    let mut last: Vec<&str> = text.rsplit("\n\n").skip_while(|paragraph| !plain(paragraph)).take(3).collect();
+/// The last three paragraphs, without the list of sources behind them, in small letters.
+fn closing_paragraphs(said: &str) -> Vec<String> {
+    let is_source = |line: &str| line.starts_with("sources") || line.contains("](http");
+    let says_nothing =
+        |paragraph: &String| paragraph.lines().all(|line| line.trim().is_empty() || is_source(line));
+    let text = said.trim_end().trim_end_matches(['*', '_', '`', ' ', '\n']);
+    let paragraphs = text.rsplit("\n\n").map(str::to_lowercase);
+    let mut last: Vec<String> = paragraphs.skip_while(says_nothing).take(3).collect();
     last.reverse();
     last
 }

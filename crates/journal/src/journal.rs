@@ -77,6 +77,8 @@ impl Journal {
         connection.busy_timeout(limit).map_err(failed)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(failed)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true).map_err(failed)?;
+        // What is prepared stays as it is: else the values that are bound have it planned again.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(failed)?;
         schema::prepare(&mut connection, &path, limit)?;
         connection.execute_batch(open_for.synchronous()).map_err(failed)?;
         connection.pragma_update(None, "wal_autocheckpoint", 0).map_err(failed)?;

@@ -99,8 +99,12 @@ pub(crate) const STANDINGS: &str =
     select!("WHERE contents.repository = ?1 AND path = ?2 AND content = ?3 ORDER BY action");
 pub(crate) const UNPROVEN: &str =
     select!("WHERE contents.repository = ?1 AND proof IS NULL ORDER BY contents.id DESC LIMIT ?2");
+// From the newest backwards, to the first that is surely older: processes that end late may write their times out of order.
+// The `+` keeps SQLite from walking through all contents of the repository instead.
 pub(crate) const RECENT: &str = select!(
-    "WHERE contents.id > (SELECT max(id) FROM contents) - 1000 AND contents.repository = ?1 AND contents.at > ?2
+    "WHERE contents.id > max((SELECT max(id) FROM contents) - 1000,
+             coalesce((SELECT id FROM contents WHERE at < ?2 - 60000 ORDER BY id DESC LIMIT 1), 0))
+         AND +contents.repository = ?1 AND contents.at > ?2
      ORDER BY contents.id"
 );
 pub(crate) const ADD_PROOF: &str =
@@ -245,5 +249,43 @@ impl Writing<'_> {
             params![repository.0, PathBytes(&version.path), version.content, action],
         )
         .map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Journal, OpenFor};
+
+    /// A ledger of any size costs a stop the same.
+    #[test]
+    fn nothing_walks_through_all_contents() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::open(folder.path(), OpenFor::Hook).unwrap();
+        let plan = |journal: &mut Journal, query: &str| -> Vec<String> {
+            let plan = |reader: &Reading<'_>| {
+                let mut statement =
+                    reader.connection.prepare(&format!("EXPLAIN QUERY PLAN {query}")).unwrap();
+                let details = statement
+                    .query_map(rusqlite::params_from_iter(vec![0; statement.parameter_count()]), |row| {
+                        row.get(3)
+                    })
+                    .unwrap();
+                Ok(details
+                    .map(Result::unwrap)
+                    .filter(|detail: &String| detail.contains("contents"))
+                    .collect())
+            };
+            journal.read(plan).unwrap()
+        };
+        let by_content =
+            "SEARCH contents USING INDEX sqlite_autoindex_contents_1 (repository=? AND path=? AND content=?)";
+        assert_eq!(plan(&mut journal, STANDINGS), [by_content]);
+        let unproven = "SEARCH contents USING INDEX unproven_contents (repository=?)";
+        assert_eq!(plan(&mut journal, UNPROVEN), [unproven]);
+        // The scan ends at the first content that is old enough.
+        let newest =
+            ["SEARCH contents USING INTEGER PRIMARY KEY (rowid>?)", "SEARCH contents", "SCAN contents"];
+        assert_eq!(plan(&mut journal, RECENT), newest);
     }
 }

@@ -67,10 +67,11 @@ pub enum CommitError {
     #[error("`{path}` is not a path inside the repository")]
     Outside { path: BytePath },
     #[error(
-        "another git process holds `{path}`; if none is running, remove that file",
-        path = .path.display()
+        "another git process holds `{path}`; if none is running, remove it: `rm -f {quoted}`",
+        path = .path.display(),
+        quoted = text::shell_word(&.path.to_string_lossy())
     )]
-    IndexLocked { path: PathBuf },
+    Locked { path: PathBuf },
     #[error("another autosave is committing in this repository")]
     Busy,
     #[error("the hook `{hook}` refused the commit: {said}")]
@@ -408,9 +409,21 @@ impl<'a> CommitAttempt<'a> {
         let head = self.git.line_or_none(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?;
         if head != self.parent {
             Err(CommitError::HeadMoved)
+        } else if let Some(path) = self.lock_in_the_way() {
+            Err(CommitError::Locked { path })
         } else {
             Err(self.git.failure(&arguments, &ended).into())
         }
+    }
+
+    /// The lock of HEAD or of its branch, which a git that was killed leaves behind.
+    fn lock_in_the_way(&self) -> Option<PathBuf> {
+        let Repository { git_dir, common_dir, .. } = &self.workplace.repository;
+        let branch = self.workplace.repository.branch();
+        let of_branch = branch.map(|branch| common_dir.join(format!("refs/heads/{branch}.lock")));
+        let mut locks =
+            [git_dir.join("HEAD.lock"), common_dir.join("packed-refs.lock")].into_iter().chain(of_branch);
+        locks.find(|lock| lock.symlink_metadata().is_ok())
     }
 
     /// Somebody may have committed on top already.

@@ -6,9 +6,11 @@ mod acting;
 mod added;
 pub mod commit;
 mod difference;
+mod leftover_file;
 pub mod push;
 pub mod snapshot;
 mod working_tree;
 
 pub use added::{Added, AddedFile, LARGEST_FILE};
 pub use difference::{Difference, Version};
+pub use leftover_file::{LeftoverFile, LeftoverKind, leftover_files};

@@ -52,6 +52,13 @@ impl SimpleCommand {
         *self.meaning.deed.get_or_init(find)
     }
 
+    /// The word that says what the program shall do, if the table knows that it has such words: `git commit`, `npm test`.
+    pub fn subcommand(&self) -> Option<&str> {
+        let row = self.row().filter(|row| row.has_subcommands() || row.runs_tasks())?;
+        let words = subcommand::significant(self, Some(row), &[]);
+        words.into_iter().find(|word| !word.starts_with(['-', '\0']))
+    }
+
     /// What the first word says that a program does of which nothing is known: `tool check`, `tool test`.
     pub fn likely_deed(&self) -> Deed {
         let word = self.known_arguments().next().filter(|_| self.row().is_none());

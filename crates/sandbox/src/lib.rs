@@ -14,6 +14,7 @@ mod browser;
 mod contents;
 mod folder;
 mod redaction;
+mod secret_samples;
 pub mod waiting;
 
 pub use answer::{Answer, RunToEnd, finish};
@@ -21,4 +22,5 @@ pub use browser::shown_by_browser;
 pub use contents::{Contents, contents};
 pub use folder::{Sandbox, make_executable};
 pub use redaction::{redacted, without_durations};
+pub use secret_samples::{CARRIERS, SecretSample, secret_samples};
 pub use waiting::{ago, finishes, now, wait_for, wait_for_file, wait_for_some};

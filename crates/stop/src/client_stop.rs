@@ -14,7 +14,7 @@ use crate::known_turn;
 use crate::notices::{self, Reduction};
 use crate::policy_files::{FoundTexts, PolicyTexts};
 use crate::prompt_policy::PolicyChange;
-use crate::stop_case::{AskedBy, JudgedRepository, StopCase, baseline};
+use crate::stop_case::{AskedBy, JudgedRepository, StopCase, StopError, baseline};
 use crate::stop_look::{StopLook, way_to};
 use crate::workplace::Workplace;
 
@@ -118,6 +118,13 @@ pub fn judge(mut event: ClientEvent, mut workplace: Workplace, purpose: Purpose)
     .judge(pending, is_saving);
     let (own, mut others) = match looked {
         Ok(looked) => looked,
+        Err(error @ StopError::Refused(_)) => {
+            let reason = error.to_string();
+            event.log("pass", &reason);
+            notices::note_distrusted(&mut journal, &event, workplace.root.as_deref(), &reason);
+            let unjudged = Some(Box::new(UnjudgedStop { event, journal }));
+            return Stop::Settled { answer: Answer::Pass, reason, unjudged };
+        }
         Err(error) => return settled(&event, &error.to_string()),
     };
     let unjudged = match (case.zip(own), broken) {

@@ -70,6 +70,18 @@ pub(crate) fn note_broken(
     .note(journal, event);
 }
 
+/// Notes that git refuses a repository of another owner, so that nothing is looked at there.
+pub(crate) fn note_distrusted(journal: &mut Journal, event: &ClientEvent, root: Option<&Path>, reason: &str) {
+    Reduction {
+        author: Author::Unknown,
+        repository: root,
+        key: &format!("distrusted:{}", root.unwrap_or(Path::new("")).display()),
+        is_told: false,
+        text: &format!("Nothing is checked here: {reason}."),
+    }
+    .note(journal, event);
+}
+
 /// Notes that checks of a repository's file did not run because the file, as it is now, is not trusted.
 pub(crate) fn note_untrusted_checks(
     journal: &mut Journal,

@@ -50,19 +50,18 @@ impl SeenContents {
         Self { versions, before: BTreeMap::new() }
     }
 
-    /// What the ledger knows of these contents, and of others in the working tree that are unproven.
+    /// What the ledger knows of these contents, and of others in the working tree that are `unproven`.
     pub(crate) fn look_up(
         &mut self,
         journal: &mut Journal,
         repository: &Repository,
-        baseline: Option<&Baseline>,
+        (unproven, baseline): (Vec<Standing>, Option<&Baseline>),
         set: &ChangeSet,
         git: &GitProgram,
     ) -> Result<LedgerExtract, JournalError> {
         let mut extract = LedgerExtract::default();
-        let mut disk = disk_of(repository, set.head.as_deref());
-        let unproven = journal.read(|reader| {
-            let Some(id) = reader.repository(&repository.common_dir)? else { return Ok(Vec::new()) };
+        journal.read(|reader| {
+            let Some(id) = reader.repository(&repository.common_dir)? else { return Ok(()) };
             for (path, version) in &self.versions {
                 for standing in reader.standings(id, &version.path, &version.content)? {
                     if let Some(proof) = standing.proof {
@@ -71,7 +70,7 @@ impl SeenContents {
                     }
                 }
             }
-            live(reader, id, &mut disk)
+            Ok(())
         })?;
         let kept: Vec<Standing> = unproven
             .into_iter()
@@ -130,11 +129,7 @@ pub fn live_unproven(
     repository: &Repository,
     policy: &Policy,
 ) -> Result<Vec<Standing>, JournalError> {
-    let head = repository.head_commit();
-    let mut unproven = journal.read(|reader| match reader.repository(&repository.common_dir)? {
-        Some(id) => live(reader, id, &mut disk_of(repository, head.as_deref())),
-        None => Ok(Vec::new()),
-    })?;
+    let mut unproven = all_live_unproven(journal, repository, repository.head_commit().as_deref())?;
     unproven.retain(|standing| {
         let needed = gate::needs(policy, &standing.version.path.to_string());
         needed.iter().any(|action| action.id == standing.action)
@@ -142,29 +137,61 @@ pub fn live_unproven(
     Ok(unproven)
 }
 
+/// The same, whatever the policy wants. Any commit of the repository tells the format of its ids.
+pub(crate) fn all_live_unproven(
+    journal: &mut Journal,
+    repository: &Repository,
+    commit: Option<&str>,
+) -> Result<Vec<Standing>, JournalError> {
+    journal.read(|reader| match reader.repository(&repository.common_dir)? {
+        Some(id) => live(reader, id, &mut disk_of(repository, commit)),
+        None => Ok(Vec::new()),
+    })
+}
+
 fn live(reader: &Reading<'_>, id: RepositoryId, disk: &mut Disk<'_>) -> Result<Vec<Standing>, JournalError> {
     let mut unproven = reader.unproven(id, MOST_UNPROVEN)?;
-    let mut looked_at: BTreeMap<(BytePath, String), Option<i64>> = BTreeMap::new();
+    // What a path has now: many contents of one file may be unproven.
+    let mut here: BTreeMap<BytePath, PresentFile> = BTreeMap::new();
     unproven.retain_mut(|Standing { version, .. }| {
-        let key = (version.path.clone(), version.content.clone());
-        let written = *looked_at.entry(key).or_insert_with(|| written_here(disk, version));
+        let present =
+            here.entry(version.path.clone()).or_insert_with(|| PresentFile::at(disk, &version.path));
+        let written = present.written_as(disk, version);
         version.modified_ns = written.unwrap_or_default();
         written.is_some()
     });
     Ok(unproven)
 }
 
-/// When this very content was written in the working tree, which may be another one than that of the ledger's stop; `None` if it
-/// is not there. It is read only if its size is right and its time is another.
-fn written_here(disk: &mut Disk<'_>, version: &FileVersion) -> Option<i64> {
-    let Some((metadata, _)) = disk.metadata(&version.path) else {
-        return (version.content == NO_FILE).then_some(version.modified_ns);
-    };
-    let written = modified_ns(&metadata);
-    let is_it = metadata.len() == version.size
-        && version.content != NO_FILE
-        && (written == version.modified_ns || disk.blob_id(&version.path).as_ref() == Some(&version.content));
-    is_it.then_some(written)
+/// What the working tree has at a path; it may be another tree than that of the ledger's stop.
+struct PresentFile {
+    /// Size and time; `None` if nothing is there.
+    metadata: Option<(u64, i64)>,
+    /// Read only if it is asked for.
+    content: Option<Option<String>>,
+}
+
+impl PresentFile {
+    fn at(disk: &mut Disk<'_>, path: &BytePath) -> Self {
+        let metadata = disk.metadata(path).map(|(metadata, _)| (metadata.len(), modified_ns(&metadata)));
+        Self { metadata, content: None }
+    }
+
+    /// When this very content was written; `None` if it is not there. It is read only if its size is right and its time is
+    /// another.
+    fn written_as(&mut self, disk: &mut Disk<'_>, version: &FileVersion) -> Option<i64> {
+        let Some((size, written)) = self.metadata else {
+            return (version.content == NO_FILE).then_some(version.modified_ns);
+        };
+        let mut is_content = || {
+            let content = self.content.get_or_insert_with(|| disk.blob_id(&version.path));
+            content.as_ref() == Some(&version.content)
+        };
+        let is_it = size == version.size
+            && version.content != NO_FILE
+            && (written == version.modified_ns || is_content());
+        is_it.then_some(written)
+    }
 }
 
 /// Whether the policy could ask for something.

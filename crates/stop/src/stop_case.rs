@@ -24,7 +24,7 @@ use crate::plan_file;
 use crate::policy_files::PolicyTexts;
 use crate::record::PackedCalls;
 use crate::repository_files::{self, Listings};
-use crate::seen_contents::SeenContents;
+use crate::seen_contents::{self, SeenContents};
 use crate::submodules::Submodules;
 use crate::trust;
 use crate::turn_start_snapshot;
@@ -214,6 +214,13 @@ impl StopCase {
         };
         event.stopwatch.lap("intents");
         let baseline = self.baseline(&known, journal.as_deref_mut(), &pending, event);
+        let unproven = match (journal.as_deref_mut(), &self.repository) {
+            (Some(journal), Some(repository)) => {
+                let commit = baseline.as_ref().and_then(|baseline| baseline.head.as_deref());
+                seen_contents::all_live_unproven(journal, repository, commit).map_err(StopError::Journal)?
+            }
+            _ => Vec::new(),
+        };
         let began = self.span.as_ref().map(|span| span.first.opened_at).or(known.opened_at);
         let changed = match began.filter(|_| self.is_unseen(baseline.as_ref())) {
             Some(began) => self.changed_unseen(pending, began, &inputs, event),
@@ -269,9 +276,8 @@ impl StopCase {
             (journal, &self.repository, &inputs.changes)
         {
             contents = SeenContents::of_changes(repository, policy, set, &inputs.script_endings);
-            let turn_start = baseline.as_ref();
             inputs.ledger = contents
-                .look_up(journal, repository, turn_start, set, &event.settings.git)
+                .look_up(journal, repository, (unproven, baseline.as_ref()), set, &event.settings.git)
                 .map_err(StopError::Journal)?;
             inputs.ledger.told.clone_from(&known.told_unproven);
         }

@@ -44,15 +44,21 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
 /// The characters of a JSON string literal (as written, with or without its quotes). Escapes that are cut
 /// off or broken are left out: the caller may hand in any part of a literal.
 pub(crate) fn decode(literal: &str) -> String {
-    let inner = literal.strip_prefix('"').unwrap_or(literal);
-    let mut text = String::with_capacity(inner.len());
-    let mut rest = inner;
+    let mut text = String::new();
+    decode_to(&mut text, literal);
+    text
+}
+
+/// Adds the characters to `text`.
+fn decode_to(text: &mut String, literal: &str) {
+    let mut rest = literal.strip_prefix('"').unwrap_or(literal);
+    text.reserve(rest.len());
     while let Some(backslash) = memchr::memchr2(b'\\', b'"', rest.as_bytes()) {
         let (plain, escape) = rest.split_at(backslash);
         text.push_str(plain);
         let mut characters = escape.chars();
         if characters.next() == Some('"') {
-            return text;
+            return;
         }
         match characters.next() {
             Some('n') => text.push('\n'),
@@ -72,7 +78,6 @@ pub(crate) fn decode(literal: &str) -> String {
         rest = characters.as_str();
     }
     text.push_str(rest);
-    text
 }
 
 /// The character after `\u`, which may take a second escape; and what comes after it.
@@ -137,9 +142,12 @@ fn safe_cut(literal: &str, offset: usize) -> usize {
 pub(crate) fn decode_in_pieces(literal: &str, mut take: impl FnMut(&str)) {
     const PIECE: usize = 64 * 1024;
     let mut rest = literal.strip_prefix('"').unwrap_or(literal);
+    let mut text = String::new();
     while !rest.is_empty() {
         let (piece, behind) = rest.split_at(safe_cut(rest, PIECE.min(rest.len())));
-        take(&decode(piece));
+        text.clear();
+        decode_to(&mut text, piece);
+        take(&text);
         rest = behind;
     }
 }
@@ -179,18 +187,23 @@ impl Snippet {
             if literal.len() <= 2 * half {
                 break;
             }
-            let head = decode(literal_head(literal, half));
-            let tail = decode(literal_tail(literal, half));
-            let enough = |text: &str| text.trim_end().chars().nth(self.limit / 2).is_some();
-            if bytes_a_character == 12 || (enough(&head) && enough(&tail)) {
-                self.text.push_str(&head);
-                self.gap = Some(self.text.len());
-                self.text.push_str(&tail);
+            let begin = self.text.len();
+            decode_to(&mut self.text, literal_head(literal, half));
+            let gap = self.text.len();
+            decode_to(&mut self.text, literal_tail(literal, half));
+            let is_enough = |text: Option<&str>| {
+                text.is_some_and(|text| text.trim_end().chars().nth(self.limit / 2).is_some())
+            };
+            if bytes_a_character == 12
+                || (is_enough(self.text.get(begin..gap)) && is_enough(self.text.get(gap..)))
+            {
+                self.gap = Some(gap);
                 self.compact();
                 return;
             }
+            self.text.truncate(begin);
         }
-        self.text.push_str(&decode(literal));
+        decode_to(&mut self.text, literal);
         self.compact();
     }
 
@@ -206,12 +219,13 @@ impl Snippet {
         self.gap = Some(head_end);
     }
 
-    pub(crate) fn finish(self) -> String {
-        let trimmed_end = self.text.trim_end().len();
-        let text = self.text.get(..trimmed_end).unwrap_or_default();
-        let fits = self.gap.is_none() && text.char_indices().nth(self.limit).is_none();
+    pub(crate) fn finish(mut self) -> String {
+        self.text.truncate(self.text.trim_end().len());
+        let text = self.text.as_str();
+        let fits = self.gap.is_none() && (text.len() <= self.limit || text.chars().nth(self.limit).is_none());
         if fits {
-            return text.to_owned();
+            self.text.shrink_to_fit();
+            return self.text;
         }
         let (head, tail) = text.split_at(self.gap.unwrap_or(text.len()).min(text.len()));
         let tail = if self.gap.is_some() { tail } else { text };

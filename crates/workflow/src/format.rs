@@ -170,7 +170,8 @@ impl WorkflowFile {
             head_commit: top.word("head_commit"),
             started_at: top.text("started_at"),
             updated_at: top.text("updated_at"),
-            completed_at: top.text("completed_at"),
+            // As other tools ask: zero and an empty text are no time.
+            completed_at: top.text("completed_at").filter(|at| !at.is_empty() && at != "0"),
             state: top.object("state")?.map(|state| State::read(&state)).unwrap_or_default(),
             phases,
             gate: top.object("gate").ok().flatten().map(|gate| Gate::read(&gate)),
@@ -267,6 +268,8 @@ impl<'a> LocatedObject<'a> {
     fn object(&self, key: &str) -> Result<Option<Self>, Wrong> {
         match self.object.get(key) {
             None | Some(Value::Null) => Ok(None),
+            // Nothing is lost when it becomes an empty object.
+            Some(Value::Array(items)) if items.is_empty() => Ok(None),
             Some(Value::Object(object)) => Ok(Some(Self { path: self.path_of(key), object })),
             Some(_) => Err(self.wrong(key, "an object")),
         }

@@ -11,7 +11,7 @@ mod word;
 
 pub use check::{CheckedSummary, Document, Kind, Limits, Oversized, Problem, Report, check};
 pub use facts::{ChangedFile, CommandRun, Facts};
-pub use find::{FoundDocument, find};
+pub use find::{FindError, FoundDocument, find};
 pub use request::{Context, Request};
 pub use response::Response;
 pub use truncate::{CUT, truncate};

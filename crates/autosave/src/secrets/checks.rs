@@ -1,6 +1,10 @@
 //! Whether a text of the right shape is a secret: checksums where a token has one, and otherwise how random it is and
 //! whether it is only an example. Each check gets the whole match and the secret in it.
 
+use super::assignment::{Assignment, Place};
+use super::hidden_text::base64;
+use super::secret_name::SecretName;
+
 pub(super) type Check = fn(&[u8], &[u8]) -> bool;
 
 /// The shape alone is enough, unless somebody wrote it as an example.
@@ -52,29 +56,6 @@ pub(super) fn web_token(_: &[u8], secret: &[u8]) -> bool {
     memchr::memmem::find(&header, b"\"alg\"").is_some() && !secret.ends_with(EXAMPLE)
 }
 
-fn base64(text: &[u8]) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let (mut bits, mut count) = (0_u32, 0);
-    for letter in text {
-        let value = match letter {
-            b'A'..=b'Z' => letter - b'A',
-            b'a'..=b'z' => letter - b'a' + 26,
-            b'0'..=b'9' => letter - b'0' + 52,
-            b'-' | b'+' => 62,
-            b'_' | b'/' => 63,
-            _ => return None,
-        };
-        bits = (bits << 6) | u32::from(value);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push((bits >> count) as u8);
-            bits &= (1 << count) - 1;
-        }
-    }
-    Some(bytes)
-}
-
 /// `scheme://user:password@host`: a password that is one, for a host that others can reach.
 pub(super) fn password_in_url(whole: &[u8], password: &[u8]) -> bool {
     const HERE: &str = "localhost 127.0.0.1 0.0.0.0 [::1] db host hostname database postgres mysql redis \
@@ -86,33 +67,79 @@ pub(super) fn password_in_url(whole: &[u8], password: &[u8]) -> bool {
     let is_example = host.contains("example.") || host.ends_with(".test") || host.ends_with(".invalid");
     let is_here = HERE.split(' ').any(|here| here == host) || is_example || !host.contains('.');
     let is_user = password.eq_ignore_ascii_case(user.as_bytes());
-    !is_here && !is_user && !is_placeholder(password) && password.len() >= 6
+    let is_open = is_here && !is_random(password);
+    !is_open && !is_user && !is_placeholder(password) && password.len() >= 6
 }
 
-/// A value that a name beside it calls a password, key or token: random enough, and no word, path, hash or id.
-pub(super) fn assigned(whole: &[u8], secret: &[u8]) -> bool {
-    const OTHER: &str = "hash sha1 sha256 sha512 checksum digest integrity fingerprint public commit etag \
-        uuid pattern regex";
-    let name = whole.get(..whole.len().saturating_sub(secret.len())).unwrap_or_default().to_ascii_lowercase();
-    if has_word(&name, OTHER) {
+/// What is given to a program as a password.
+pub(super) fn given(_: &[u8], password: &[u8]) -> bool {
+    is_random(password) || is_chosen(password)
+}
+
+/// A value that stands where a secret stands, and looks like one.
+pub(super) fn assigned(assignment: &Assignment<'_>) -> bool {
+    let Assignment { name, place, value, .. } = *assignment;
+    let is_url = memchr::memmem::find(value, b"://").is_some();
+    // `settings.api.token2` is an expression, not a text.
+    let is_dotted = place != Place::Quoted && memchr::memchr(b'.', value).is_some();
+    // So are patterns, templates and texts with escapes in them.
+    let is_pattern = [b"[]", b"{}", b"()"].iter().any(|pair| pair.iter().all(|sign| value.contains(sign)));
+    if is_url || is_pattern || value.contains(&b'\\') || (is_dotted && longest_part(value) < 20) {
         return false;
     }
-    let has = |is: fn(&u8) -> bool| secret.iter().any(is);
+    match name {
+        SecretName::Perhaps => is_random(value) && longest_part(value) >= 20,
+        SecretName::Token if place == Place::Sentence => is_random(value) && value.len() >= 16,
+        SecretName::Token => is_random(value) || is_chosen(value),
+        SecretName::Password => is_random(value) || is_chosen(value) || is_shuffled(value),
+    }
+}
+
+/// Random enough, and no word, path, hash or id.
+fn is_random(text: &[u8]) -> bool {
+    let has = |is: fn(&u8) -> bool| text.iter().any(is);
     let is_mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
     // Words joined by dashes, dots or slashes are names; what is random has long parts of letters and digits.
-    let longest = secret.split(|byte| !byte.is_ascii_alphanumeric()).map(<[u8]>::len).max().unwrap_or(0);
-    let marks = secret.iter().filter(|byte| b"!@#$%^&*?+=~|;".contains(byte)).count();
+    let marks = text.iter().filter(|byte| b"!@#$%^&*?+=~|;".contains(byte)).count();
     let is_password = marks >= 2 && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
-    let is_hex = secret.iter().all(u8::is_ascii_hexdigit);
+    let is_hex = text.iter().all(u8::is_ascii_hexdigit);
     let enough = if is_hex { 3.0 } else { 3.5 };
-    let long_enough = if is_hex { secret.len() >= 32 } else { longest >= 12 || is_password };
+    let long_enough = if is_hex { text.len() >= 32 } else { longest_part(text) >= 12 || is_password };
     is_mixed
+        && text.len() >= 12
         && long_enough
-        && entropy(secret) >= enough
-        && switches(secret) >= 3
-        && !is_words(secret)
-        && !is_uuid(secret)
-        && !is_placeholder(secret)
+        && entropy(text) >= enough
+        && switches(text) >= 3
+        && !is_words(text)
+        && !is_uuid(text)
+        && !is_placeholder(text)
+}
+
+/// A password as people make them: words with letters of both sizes, digits and marks.
+fn is_chosen(text: &[u8]) -> bool {
+    let has = |is: fn(&u8) -> bool| text.iter().any(is);
+    let has_mark = has(|byte| b"!@#$%^&*?+=~".contains(byte));
+    let is_printed = text.iter().all(u8::is_ascii_graphic);
+    (8..=64).contains(&text.len())
+        && is_printed
+        && [u8::is_ascii_digit, u8::is_ascii_uppercase, u8::is_ascii_lowercase].into_iter().all(has)
+        && has_mark
+        && !is_placeholder(text)
+}
+
+/// Letters of both sizes in no order, digits and marks or not: what a machine makes if it is asked for a password.
+fn is_shuffled(text: &[u8]) -> bool {
+    (12..=64).contains(&text.len())
+        && text.iter().all(u8::is_ascii_graphic)
+        && text.iter().any(u8::is_ascii_uppercase)
+        && text.iter().any(u8::is_ascii_lowercase)
+        && switches(text) * 2 >= text.len()
+        && entropy(text) >= 3.3
+        && !is_placeholder(text)
+}
+
+fn longest_part(text: &[u8]) -> usize {
+    text.split(|byte| !byte.is_ascii_alphanumeric()).map(<[u8]>::len).max().unwrap_or(0)
 }
 
 /// How often letters and digits, or small and large letters, take turns: seldom in words, often in random text.
@@ -141,14 +168,19 @@ fn is_uuid(text: &[u8]) -> bool {
     lengths == [8, 4, 4, 4, 12] && parts.iter().all(|part| part.iter().all(u8::is_ascii_hexdigit))
 }
 
-/// What people write where the secret would be.
+/// What people write where the secret would be. Short words may occur in random text by chance: they count only as words.
 fn is_placeholder(secret: &[u8]) -> bool {
-    const WORDS: &str = "example placeholder changeme change-me change_me your dummy sample redacted xxxx \
-        **** .... < ${ {{ $( %( process.env os.environ insert notasecret hunter2 \
-        0123456789 1234567890 abcdefghijkl 9876543210";
+    const ANYWHERE: &str = "example placeholder changeme change-me change_me sample redacted **** .... < ${ {{ $( %( \
+        process.env os.environ insert notasecret hunter2 0123456789 1234567890 9876543210 abcdefgh";
+    const AS_WORDS: &str = "your dummy xxxx fake foobar";
     const WHOLE: &str = "password passwd pass secret token root admin postgres guest user test pwd";
     let small = secret.to_ascii_lowercase();
-    has_word(&small, WORDS)
+    let is_word = |word: &str| {
+        memchr::memmem::find_iter(&small, word.as_bytes())
+            .any(|at| at == 0 || small.get(at - 1).is_some_and(|before| !before.is_ascii_alphanumeric()))
+    };
+    has_word(&small, ANYWHERE)
+        || AS_WORDS.split(' ').any(is_word)
         || WHOLE.split(' ').any(|word| word.as_bytes() == small)
         || small.iter().all(|byte| Some(byte) == small.first())
 }
@@ -179,7 +211,8 @@ pub(super) fn key_block(whole: &[u8], _: &[u8]) -> bool {
     let Some(start) = memchr::memmem::find(whole, b"KEY") else { return false };
     let body = whole.get(start..).unwrap_or_default();
     let letters: Vec<u8> = body.iter().copied().filter(u8::is_ascii_alphanumeric).collect();
-    entropy(letters.get(..letters.len().min(120)).unwrap_or_default()) >= 3.5 && !is_placeholder(body)
+    // No words are looked for in it: any can occur in a key, and what is written for show is not random.
+    entropy(letters.get(..letters.len().min(120)).unwrap_or_default()) >= 3.5
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use files::{BoundedChild, Bounds, ChildError};
 use keeping::{Added, AddedFile};
 use serde::Deserialize;
 
-use super::{Allow, Finding, is_allowed_at};
+use super::{Allow, Finding, is_allowed};
 
 #[derive(Debug, thiserror::Error)]
 pub enum GitleaksError {
@@ -75,7 +75,7 @@ fn finding(file: &AddedFile, leak: &Leak) -> Option<Finding> {
     let mut lines = file.content.split(|byte| *byte == b'\n');
     let line = lines.nth(leak.start_line.checked_sub(1)?)?;
     // The report hides the secret; the line tells one finding of a kind from another well enough.
-    (!is_allowed_at(line, 0)).then(|| Finding::new(&file.path, leak.start_line, &leak.rule, line))
+    (!is_allowed(line)).then(|| Finding::new(&file.path, leak.start_line, &leak.rule, line))
 }
 
 /// One file for each, by number: names of the repository lead nowhere. The ending is kept, some rules ask for it.

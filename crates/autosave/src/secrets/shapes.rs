@@ -1,4 +1,4 @@
-//! The table: what well-known secrets look like.
+//! The table: what well-known secrets look like, wherever they stand.
 
 use super::checks::{self, Check};
 
@@ -107,8 +107,8 @@ shapes! {
     "airtable-token": Line random ["pat"] r"\b(pat[0-9A-Za-z]{14}\.[0-9a-f]{64})\b"
     "age-key": Line random ["age-secret-key-1"] r"\b(AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58})\b"
     "azure-storage-key": Line random ["accountkey="] r"(?i)AccountKey=([0-9A-Za-z+/]{86}==)"
-    "azure-client-secret": Text random ["8q~"]
-        r"([0-9A-Za-z_~.]{3}[0-9]8Q~[0-9A-Za-z_~.-]{31,34})(?:[^0-9A-Za-z_~.-]|$)"
+    "azure-client-secret": Text random ["q~"]
+        r"([0-9A-Za-z_~.]{3}[0-9]Q~[0-9A-Za-z_~.-]{31,34})(?:[^0-9A-Za-z_~.-]|$)"
     "web-token": Line web_token ["eyj"] r"\b(eyJ[0-9A-Za-z_-]{10,}\.eyJ[0-9A-Za-z_-]{10,}\.[0-9A-Za-z_-]{16,})"
     "private-key": Lines key_block ["private key"]
         r"(-----BEGIN (?:[A-Z0-9]+ ){0,2}PRIVATE KEY(?: BLOCK)?-----)(?:\s|\\r|\\n|[A-Za-z-]+:[^\n]{0,100}\n)*[0-9A-Za-z+/=]{40,}[\s0-9A-Za-z+/=\\]*"
@@ -116,9 +116,6 @@ shapes! {
         "mongodb://", "mongodb+srv://", "redis://", "rediss://", "amqp://", "amqps://", "mssql://", "sqlserver://",
         "clickhouse://", "ftp://", "https://", "http://"]
         r#"(?i)\b(?:[a-z0-9+]{3,12})://[^\s:/@"'`<>]{0,60}:([^\s/@"'`<>$\{]{4,100})@[a-z0-9.\[\]:_-]{1,120}"#
-    "assigned-secret": Text assigned ["password", "passwd", "secret", "token", "api_key", "apikey", "api-key",
-        "access_key", "accesskey", "access-key", "private_key", "client_key", "credential"]
-        r#"(?i)[a-z0-9_.-]*(?:password|passwd|secret|token|api[_-]?key|access[_-]?key|private_key|client_key|credential)[a-z0-9_.-]{0,30}["'\]]{0,2}\s{0,5}(?:=|:|:=|=>|==|,)\s{0,5}[bru]{0,2}["'`]([^"'`\s]{12,200})["'`]"#
-    "assigned-variable": Text assigned ["password", "passwd", "secret", "token", "api_key", "apikey", "access_key"]
-        r#"(?m)^\s*(?:-\s+)?(?:export\s+|set\s+|ENV\s+)?[A-Z][A-Z0-9_]*(?:PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|ACCESS_KEY)[A-Z0-9_]*\s?[=:]\s?([^\s"'`$#<>(){}]{12,200})\s*$"#
+    "command-password": Text given ["mysql", "mariadb", "sshpass", "curl"]
+        r#"\b(?:(?:mysql[a-z]*|mariadb[a-z-]*|sshpass)\b[^\n|;&]{0,200}\s-p ?|curl\b[^\n|;&]{0,200}\s(?:-u|--user)[ =]?["']?[^\s:"']{1,60}:)["']?([^\s"'`$]{6,100})"#
 }

@@ -6,6 +6,7 @@
 mod build_state;
 mod buildguide;
 mod context;
+mod facts;
 mod mode;
 mod notes;
 mod secrets;

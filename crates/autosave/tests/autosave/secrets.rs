@@ -1,7 +1,7 @@
 //! What is taken for a secret, and what is not. The samples are put together here, so that no file of this repository
 //! holds anything that a scanner could take for one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
@@ -61,18 +61,20 @@ fn key_block(kind: &str) -> String {
     format!("-----BEGIN {kind}PRIVATE KEY-----\n{body}-----END {kind}PRIVATE KEY-----\n")
 }
 
-fn web_token(header: &str) -> String {
-    let encode = |text: &str| -> String {
-        const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-        let bits: String = text.bytes().map(|byte| format!("{byte:08b}")).collect();
-        let parts: Vec<char> = bits.chars().collect();
-        let digit = |part: &[char]| {
-            let part: String = part.iter().collect();
-            DIGITS[usize::from_str_radix(&format!("{part:0<6}"), 2).unwrap()] as char
-        };
-        parts.chunks(6).map(digit).collect()
+/// With the alphabet that is for addresses.
+fn base64(text: &str) -> String {
+    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let bits: String = text.bytes().map(|byte| format!("{byte:08b}")).collect();
+    let parts: Vec<char> = bits.chars().collect();
+    let digit = |part: &[char]| {
+        let part: String = part.iter().collect();
+        DIGITS[usize::from_str_radix(&format!("{part:0<6}"), 2).unwrap()] as char
     };
-    format!("{}.{}.{}", encode(header), encode("{\"sub\":\"1\",\"name\":\"x\"}"), letters(43))
+    parts.chunks(6).map(digit).collect()
+}
+
+fn web_token(header: &str) -> String {
+    format!("{}.{}.{}", base64(header), base64("{\"sub\":\"1\",\"name\":\"x\"}"), letters(43))
 }
 
 /// One of each kind.
@@ -147,6 +149,7 @@ fn samples() -> Vec<(&'static str, String)> {
         ("web-token", token("", web_token("{\"alg\":\"HS256\",\"typ\":\"JWT\"}"))),
         ("private-key", key_block("RSA ")),
         ("database-password", format!("postgres://app:{}@db.internal.net:5432/x\n", letters(14))),
+        ("command-password", format!("mysql -h db -uapp -p{} shop\n", letters(14))),
         ("assigned-secret", format!("const apiPassword = '{}';\n", letters(24))),
         ("assigned-variable", format!("export SERVICE_SECRET={}\n", letters(30))),
     ]
@@ -162,7 +165,8 @@ fn a12_every_kind_is_found() {
         assert_eq!(findings.len(), 1, "{kind}: {findings:?}");
         assert_eq!((findings[0].kind.as_str(), findings[0].line), (*kind, 3));
     }
-    let sampled: BTreeSet<&str> = samples.iter().map(|(kind, _)| *kind).collect();
+    // Files are secrets by their names.
+    let sampled: BTreeSet<&str> = samples.iter().map(|(kind, _)| *kind).chain(["secret-file"]).collect();
     assert_eq!(sampled, secrets::kinds().collect());
 }
 
@@ -199,6 +203,105 @@ fn key_blocks_are_found_in_every_form() {
     assert_eq!(kinds(&format!("key: |\n    {indented}")), ["private-key"]);
     let talk = "-----BEGIN RSA PRIVATE KEY-----\n...\n-----END RSA PRIVATE KEY-----\nlooks like the above\n";
     assert_eq!(kinds(talk), [""; 0]);
+}
+
+/// S3: whatever letters are in a key, it is one.
+#[test]
+fn s3_a_key_may_have_words_in_it() {
+    for word in ["your", "xxxx", "EXAMPLE", "dummy", "test"] {
+        let body = format!("{}{word}{}\n{}\n", letters(30), letters(29), letters(64));
+        let key = format!("-----BEGIN PRIVATE KEY-----\n{body}-----END PRIVATE KEY-----\n");
+        assert_eq!(kinds(&key), ["private-key"], "{word}");
+    }
+}
+
+/// S2: a name is enough, in any syntax, with a comment behind the value, in base64 and in pieces.
+#[test]
+fn s2_a_value_is_known_by_its_place() {
+    let value = letters(28);
+    let token = format!("glpat-{}", letters(20));
+    let half = value.len() / 2;
+    let (first, second) = value.split_at(half);
+    for text in [
+        format!("API_KEY={value}"),
+        format!("PASSWORD={value}   # until May"),
+        format!("TOKEN: {value}"),
+        format!("password: '{value}' # until May"),
+        format!("<password>{value}</password>"),
+        format!("spring.datasource.password={value}"),
+        format!("Server=db;User ID=sa;Password={value};Encrypt=True"),
+        format!("jdbc:mysql://db/x?user=app&password={value}"),
+        format!("static TOKEN: &str = \"{value}\";"),
+        format!("password: str = \"{value}\""),
+        format!("os.environ['API_TOKEN'] = '{value}'"),
+        format!("setenv(\"API_TOKEN\", \"{value}\")"),
+        format!("{{\\\"apiToken\\\": \\\"{value}\\\"}}"),
+        format!("- name: API_TOKEN\n  value: {value}"),
+        format!("X-Api-Key: {value}"),
+        format!("curl -H 'Authorization: Bearer {value}' https://api.acme.dev"),
+        format!("curl -u kim:{value} https://api.acme.dev"),
+        format!("login --token {value}"),
+        format!("The database password of staging is {value}"),
+        format!("api_token = \"{first}\" \\\n    \"{second}\""),
+        format!("export API_TOKEN={first}\\\n{second}"),
+        format!("const apiToken =\n  \"{first}\" +\n  \"{second}\";"),
+        base64(&format!("deploy with {token} only")),
+        base64(&format!("DB_PASSWORD={value}\nPORT=1\n")),
+        format!("DB_PASSWORD={}", ["Harbor", "Willow", "482!"].concat()),
+    ] {
+        assert_eq!(kinds(&text).len(), 1, "{text}: {:?}", kinds(&text));
+    }
+}
+
+/// S2: by their names, and not if they are there to be read.
+#[test]
+fn s2_some_files_are_secrets() {
+    let is_found = |path: &str, content: &str| {
+        let found = secrets::scan(&added(path, content.as_bytes()), &Allow::default());
+        found.iter().any(|finding| finding.kind == "secret-file")
+    };
+    let all = [
+        (".env", "PORT=1\n"),
+        ("web/.env.production", "PORT=1\n"),
+        (".netrc", "machine a login b password c\n"),
+        (".pgpass", "db:5432:*:app:pw\n"),
+        ("keys/id_ed25519", "x\n"),
+        ("tls/server.pem", "x\n"),
+        (".aws/credentials", "[default]\n"),
+        (".kube/config", "users:\n"),
+        ("firebase.json", "{\"type\": \"service_account\", \"private_key\": \"x\"}\n"),
+        (".env.example", "PORT=1\n"),
+        (".env.template", "PORT=1\n"),
+        (".env", "# nothing\n\n"),
+        ("id_ed25519.pub", "ssh-ed25519 AAAA\n"),
+        ("tls/ca.pem", "-----BEGIN CERTIFICATE-----\n"),
+        ("docs/credentials.md", "x\n"),
+        (".git/config", "x\n"),
+    ];
+    let found: Vec<&str> =
+        all.iter().filter(|(path, content)| is_found(path, content)).map(|(path, _)| *path).collect();
+    assert_eq!(found.join(" "), all[..9].iter().map(|(path, _)| *path).collect::<Vec<_>>().join(" "));
+}
+
+/// A sample of the table that `cargo xtask secrets` prints, of which no carrier may be worse.
+#[test]
+fn the_table_of_kinds_and_carriers() {
+    let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    let mut missed = Vec::new();
+    for sample in sandbox::secret_samples(4).iter().step_by(3) {
+        let found = secrets::scan(&added(&sample.file_name, sample.text.as_bytes()), &Allow::default());
+        let (of_carrier, all) = counts.entry(sample.carrier).or_default();
+        *of_carrier += usize::from(!found.is_empty());
+        *all += 1;
+        if found.is_empty() {
+            missed.push(format!("{} in {}", sample.kind, sample.carrier));
+        }
+    }
+    for (carrier, (found, all)) in &counts {
+        println!("{carrier}: {found} of {all}");
+        assert!(found * 100 >= all * 95, "{carrier}: {found} of {all}; {missed:?}");
+    }
+    assert_eq!(counts.len(), sandbox::CARRIERS.len());
 }
 
 /// Words, examples, hashes, ids, images and lock files are none.

@@ -183,7 +183,7 @@ fn prepare(
     let save = Save {
         session: session.map(|session| session.client_id.clone()),
         turn_key: turn.as_ref().and_then(|turn| turn.key.clone()),
-        ..save
+        ..save.of_turn(turn.as_ref())
     };
     Ok((save, turn))
 }

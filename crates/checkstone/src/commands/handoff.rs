@@ -364,7 +364,7 @@ fn read_document(file: &Path) -> Result<FoundDocument, CommandError> {
         (read_all(file, &name)?, name)
     };
     find(&bytes).map_err(|error| {
-        CommandError::usage(format!("{name} is not JSON: {error}"))
+        CommandError::usage(format!("{name} {error}"))
             .hint("a hand-off is one JSON object; `checkstone handoff new` builds one")
     })
 }

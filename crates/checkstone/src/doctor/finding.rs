@@ -56,7 +56,7 @@ pub(crate) enum FindingState {
 pub(crate) struct Finding {
     pub(crate) about: About,
     /// One word for what was looked at.
-    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["installed", "registered", "trusted", "switch", "fires", "status", "transcript", "git", "state", "journal", "policy", "git-hook"])))]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["installed", "registered", "trusted", "switch", "fires", "status", "transcript", "git", "state", "journal", "policy", "git-hook", "leftovers"])))]
     pub(crate) check: &'static str,
     pub(crate) state: FindingState,
     pub(crate) text: String,

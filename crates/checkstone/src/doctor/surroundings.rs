@@ -2,10 +2,12 @@
 //! switches that turn it off.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use changes::{GitVersion, Repository};
 use journal::{Soundness, switch};
+use keeping::{LeftoverFile, LeftoverKind};
+use text::{counted, duration_in_words, shell_word, size_in_words};
 
 use super::finding::{About, Finding};
 use crate::agent_session::AgentSession;
@@ -163,6 +165,7 @@ pub(crate) fn repository(repository: Option<&Repository>) -> Vec<Finding> {
         }
     }
     findings.extend(git_hooks(repository));
+    findings.extend(leftovers(repository));
     findings.extend(session(root));
     findings
 }
@@ -173,6 +176,32 @@ fn git_hooks(repository: &Repository) -> impl Iterator<Item = Finding> {
         None => Finding::good(About::Repository, "git-hook", hook.sentence()),
         Some(_) => Finding::problem(About::Repository, "git-hook", hook.sentence()).advice(hook.advice()),
     })
+}
+
+/// What killed processes left in the git folder: each lock, and the rest together.
+fn leftovers(repository: &Repository) -> Vec<Finding> {
+    let about = About::Repository;
+    let (locks, parts): (Vec<LeftoverFile>, Vec<LeftoverFile>) =
+        keeping::leftover_files(repository, SystemTime::now())
+            .into_iter()
+            .partition(|file| file.kind == LeftoverKind::Lock);
+    let lock = |file: LeftoverFile| {
+        let path = file.path.to_string_lossy();
+        let age = duration_in_words(Duration::from_secs(file.age.as_secs()));
+        let text =
+            format!("`{path}` was left {age} ago by a git that is gone, and git refuses to work there");
+        Finding::problem(about, "leftovers", text).advice(format!("`rm -f {}`", shell_word(&path)))
+    };
+    let mut findings: Vec<Finding> = locks.into_iter().map(lock).collect();
+    if !parts.is_empty() {
+        let size = size_in_words(parts.iter().map(|file| file.bytes).sum());
+        let text = format!("{} of killed git processes, {size}", counted(parts.len(), "temporary file"));
+        findings.push(
+            Finding::note(about, "leftovers", text)
+                .advice("`checkstone snapshot prune` or `git gc` removes them"),
+        );
+    }
+    findings
 }
 
 /// Only where an agent itself asks.

@@ -5,10 +5,11 @@ use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use agents::{Program, Registration};
 use sandbox::{
-    Answer, RunToEnd as _, contents, finish, redacted, wait_for, wait_for_file, without_durations,
+    Answer, RunToEnd as _, ago, contents, finish, redacted, wait_for, wait_for_file, without_durations,
 };
 use serde_json::{Value, json};
 use transcript::Agent;
@@ -311,6 +312,35 @@ fn a_broken_policy_is_told() {
     assert_eq!(examined.code, Some(1));
     let told = examined.one("repository", "policy");
     assert!(told.starts_with("problem: broken, so every stop passes: checkstone.toml:1:1"), "{told}");
+}
+
+/// Locks and parts of packs that killed processes left are named with what removes them; young ones may be somebody's.
+#[test]
+fn leftovers_of_killed_processes_are_told() {
+    let patient = Patient::registered("");
+    let left = |name: &str, hours: u64| {
+        patient.write(&format!("repo/.git/{name}"), "left");
+        let file =
+            std::fs::File::options().append(true).open(patient.path(&format!("repo/.git/{name}"))).unwrap();
+        file.set_modified(ago(Duration::from_secs(hours * 3600))).unwrap();
+    };
+    left("HEAD.lock", 3);
+    left("refs/heads/topic.lock", 3);
+    left("index.lock", 0);
+    left("objects/pack/tmp_pack_AbCdEf", 30);
+    left("objects/pack/tmp_pack_young1", 1);
+    let found: Vec<String> =
+        patient.examine().of_kind("repository", "leftovers").into_iter().map(redacted).collect();
+    assert_eq!(
+        found,
+        [
+            "problem: `[folder]/repo/.git/HEAD.lock` was left 3 h 0 min ago by a git that is gone, and git refuses to work there → \
+             `rm -f [folder]/repo/.git/HEAD.lock`",
+            "problem: `[folder]/repo/.git/refs/heads/topic.lock` was left 3 h 0 min ago by a git that is gone, and git refuses to \
+             work there → `rm -f [folder]/repo/.git/refs/heads/topic.lock`",
+            "note: 1 temporary file of killed git processes, 4 B → `checkstone snapshot prune` or `git gc` removes them",
+        ]
+    );
 }
 
 #[test]

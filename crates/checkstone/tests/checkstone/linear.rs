@@ -86,7 +86,7 @@ fn an_issue_follows_its_workflow() {
     assert_eq!(server.issues(), ["BAS-7 Parse dates: doing"]);
     server.set_state("BAS-7", "canceled");
     let told = phase(&workplace, "implement", "validation", "failed");
-    assert_eq!(told.stderr, "BAS-7 is Zustand no in Linear, and stays so\n");
+    assert_eq!(told.stderr, "BAS-7 stays Zustand no: somebody closed it in Linear\n");
 }
 
 /// With one workflow alone, its end is the end of the issue.
@@ -180,7 +180,7 @@ fn what_did_not_arrive_is_sent_again() {
       checkstone workflow phase start branch --feature parser --status complete --summary '…'
     --- stderr
     warning: Linear has not confirmed the issue: Linear does not accept the token (HTTP 401)
-    hint: the workflow is recorded; `checkstone workflow start start --feature parser` tries again, and creates it only if it is not there
+    hint: the workflow is saved; run `checkstone workflow start start --feature parser` to try again (it never creates a second issue)
     ");
     is_up(true);
     let found = workplace.json(&["workflow", "start", "start", "--feature", "parser", "--json"], OUTPUT);
@@ -192,7 +192,7 @@ fn what_did_not_arrive_is_sent_again() {
     start (parser): branch is complete; every phase is done
     --- stderr
     warning: BAS-7 was not updated: Linear does not accept the token (HTTP 401)
-    hint: the workflow is recorded; `checkstone workflow start start --feature parser` sends it again
+    hint: the workflow is saved; run `checkstone workflow start start --feature parser` to send it again
     ");
     let shown = workplace.run(&["workflow", "show", "start", "--feature", "parser"]).stdout;
     let issue: Vec<&str> = shown.lines().skip_while(|line| !line.starts_with("issue:")).collect();
@@ -212,12 +212,23 @@ fn what_did_not_arrive_is_sent_again() {
     assert_eq!(
         told,
         "warning: BAS-7 was not updated: Linear does not accept the token (HTTP 401)\n\
-         hint: the workflow is recorded; `checkstone workflow complete start --feature parser` sends it again\n"
+         hint: the workflow is saved; run `checkstone workflow complete start --feature parser` to send it again\n"
     );
     is_up(true);
     assert_eq!(workplace.run(&complete).stderr, "BAS-7 is now Zustand done in Linear\n");
     assert_eq!(server.issues(), ["BAS-7 Parse dates: done"]);
     assert_eq!(server.comments().len(), 2);
+    // An end that is no longer true is not told.
+    is_up(false);
+    assert_ne!(workplace.run(&complete).stderr, "");
+    phase(&workplace, "start", "branch", "pending");
+    is_up(true);
+    server.set_state("BAS-7", "started");
+    assert_eq!(workplace.run(&["workflow", "start", "start", "--feature", "parser"]).stderr, "");
+    assert_eq!(server.issues(), ["BAS-7 Parse dates: review"]);
+    assert_eq!(server.comments().len(), 2);
+    let shown = workplace.run(&["workflow", "show", "start", "--feature", "parser"]).stdout;
+    assert_eq!(shown.lines().last(), Some("issue: BAS-7 https://linear.app/acme/issue/BAS-7"));
 }
 
 /// A comment that arrived while its answer did not is found, not posted again.

@@ -227,7 +227,7 @@ pub(super) fn wait_for_lock(workplace: &Workplace, limit: Duration) -> Result<()
     let deadline = Instant::now() + limit;
     while workplace.index_lock().symlink_metadata().is_ok() {
         if Instant::now() >= deadline {
-            return Err(CommitError::IndexLocked { path: workplace.index_lock() });
+            return Err(CommitError::Locked { path: workplace.index_lock() });
         }
         std::thread::sleep(PAUSE);
     }
@@ -286,7 +286,7 @@ pub(super) fn exchange(
         }
         let _ = fs_err::remove_file(&lock);
         if Instant::now() >= deadline {
-            return Err(CommitError::IndexLocked { path: lock });
+            return Err(CommitError::Locked { path: lock });
         }
     }
 }

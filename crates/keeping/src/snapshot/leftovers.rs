@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use changes::Repository;
 
+use crate::leftover_file::is_open;
+
 /// What git calls a pack that it is writing.
 const BEGUN: &[u8] = b"tmp_pack_";
 
@@ -50,11 +52,7 @@ pub(super) fn remove_abandoned(path: &Path) {
     if path.metadata().is_ok_and(|found| found.uid() != user) {
         return;
     }
-    let Ok(processes) = Path::new("/proc").read_dir() else { return };
-    let files = processes.flatten().filter_map(|process| process.path().join("fd").read_dir().ok());
-    let mut open = files.flatten().flatten().filter_map(|file| fs_err::read_link(file.path()).ok());
-    // By the name, which is random: another process may see another path to it.
-    if !open.any(|open| open.file_name() == path.file_name()) {
+    if Path::new("/proc/self/fd").exists() && !is_open(path) {
         let _ = fs_err::remove_file(path);
     }
 }

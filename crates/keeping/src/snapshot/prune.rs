@@ -1,7 +1,7 @@
 //! Forgets snapshots by count and age. Their refs have no reflog, so that git collects the objects at its next
 //! `git gc`.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use changes::Error;
 use changes::git::WRITING;
@@ -10,6 +10,7 @@ use jiff::Timestamp;
 
 use super::leftovers;
 use super::{REFS, Snapshot, SnapshotError, Snapshots, WhichWorktrees};
+use crate::leftover_file::{LONGEST_IMPORT, leftover_files};
 
 /// What is kept. A snapshot goes where either limit says so.
 #[derive(Clone, Copy, Debug)]
@@ -28,9 +29,6 @@ pub enum PrunableReasons {
     /// Those that nobody asked for.
     Automatic,
 }
-
-/// No import takes longer than this.
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Snapshots {
     /// Which snapshots would go, the newest first.
@@ -136,10 +134,16 @@ impl Snapshots {
     /// An import that was killed between its pack and its ref leaves a mark that would keep the pack for ever; one that
     /// was killed earlier, a part of the pack.
     fn release_packs(&self) {
+        // A lock of one of our own refs is ours, and nobody else ever needs it.
+        let ours = self.repository.common_dir.join(REFS);
+        let left = leftover_files(&self.repository, SystemTime::now());
+        for file in left.into_iter().filter(|file| file.path.starts_with(&ours)) {
+            leftovers::remove_abandoned(&file.path);
+        }
         for entry in leftovers::folder(&self.repository).read_dir().into_iter().flatten().flatten() {
             let path = entry.path();
             let age = entry.metadata().ok().and_then(|found| found.modified().ok()?.elapsed().ok());
-            if age.is_none_or(|age| age <= LONGEST) {
+            if age.is_none_or(|age| age <= LONGEST_IMPORT) {
                 continue;
             }
             if leftovers::is_unfinished(&entry.file_name()) {

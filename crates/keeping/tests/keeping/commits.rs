@@ -647,6 +647,20 @@ fn a_commit_is_signed_or_not_made() {
     assert_eq!(status(&sandbox), [" M a"]);
 }
 
+/// A git that was killed left the lock of HEAD: it is named with what removes it, and nothing is committed.
+#[test]
+fn a_lock_of_head_is_named() {
+    let sandbox = sandbox();
+    sandbox.write("a", "changed\n");
+    let lock = sandbox.repo.join(".git/HEAD.lock");
+    fs_err::write(&lock, "").unwrap();
+    let (path, told) = (lock.display(), attempt(&sandbox, &["a"]).unwrap_err().to_string());
+    let expected =
+        format!("another git process holds `{path}`; if none is running, remove it: `rm -f {path}`");
+    assert_eq!(told, expected);
+    assert_eq!(status(&sandbox), [" M a"]);
+}
+
 /// Another git process holds the index: waited for within the limit, and then told.
 #[test]
 fn a_held_index_is_waited_for() {
@@ -660,7 +674,7 @@ fn a_held_index_is_waited_for() {
         NewCommit { paths: &paths, message: "x", hook_limit: Duration::from_secs(60), lock_limit: limit };
     let repository = Repository::discover(&sandbox.repo).unwrap();
     let error = commit::commit(&repository, &sandbox.program, &new, &mut |_| true).unwrap_err();
-    assert!(matches!(&error, CommitError::IndexLocked { path } if *path == lock), "{error}");
+    assert!(matches!(&error, CommitError::Locked { path } if *path == lock), "{error}");
     assert!(lock.exists(), "a lock of somebody else was removed");
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| made_with_lock(&sandbox));
@@ -688,7 +702,7 @@ fn a_lock_that_comes_during_the_hooks_is_respected() {
     let repository = Repository::discover(&sandbox.repo).unwrap();
     let head = sandbox.git(&["rev-parse", "HEAD"]);
     let error = commit::commit(&repository, &sandbox.program, &new, &mut |_| true).unwrap_err();
-    assert!(matches!(error, CommitError::IndexLocked { .. }), "{error}");
+    assert!(matches!(error, CommitError::Locked { .. }), "{error}");
     fs_err::remove_file(sandbox.repo.join(".git/index.lock")).unwrap();
     assert_eq!((sandbox.git(&["rev-parse", "HEAD"]), status(&sandbox)), (head, vec![" M a".to_owned()]));
     clean(&sandbox, &sandbox.repo);

@@ -91,6 +91,23 @@ fn packs_of_killed_imports_are_released() {
     drop(writer);
 }
 
+/// The lock of one of our own refs, left by a git that was killed, is nobody else's.
+#[test]
+fn locks_of_our_own_refs_are_removed() {
+    let sandbox = Sandbox::new();
+    sandbox.snapshot();
+    let left = |name: &str| {
+        let path = sandbox.repo.join(".git/refs").join(name);
+        fs_err::write(&path, "").unwrap();
+        let file = fs_err::OpenOptions::new().append(true).open(&path).unwrap();
+        file.file().set_modified(::sandbox::ago(Duration::from_secs(3600))).unwrap();
+        path
+    };
+    let (ours, theirs) = (left("checkstone/snapshots/main/gone.lock"), left("heads/topic.lock"));
+    sandbox.snapshots().prune(WhichWorktrees::ThisWorktree, ALL, Timestamp::now()).unwrap();
+    assert_eq!((ours.exists(), theirs.exists()), (false, true));
+}
+
 /// Those that a person asked for, and what an undo needs, are neither counted nor removed.
 #[test]
 fn only_those_taken_by_themselves_go_by_themselves() {

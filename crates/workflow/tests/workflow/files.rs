@@ -49,7 +49,7 @@ fn wrong_types_are_named_and_the_file_is_left_alone() {
     let sound = json!({"command": "design", "version": 1, "state": {}, "phases": {}});
     let cases = [
         ("/state", json!("x"), "`state` must be an object"),
-        ("/phases", json!([]), "`phases` must be an object"),
+        ("/phases", json!([1]), "`phases` must be an object"),
     ];
     for (pointer, value, problem) in cases {
         let folder = Folder::with_git();
@@ -174,7 +174,7 @@ fn what_is_missing_is_empty() {
     let folder = Folder::with_git();
     folder.write(
         "design-checkpoint.json",
-        "{\"version\": 1.0, \"feature\": null, \"later\": {\"version\": 9}}",
+        "{\"version\": 1.0, \"feature\": null, \"later\": {\"version\": 9}, \"phases\": [], \"completed_at\": 0}",
     );
     let (state, name) = (folder.state(), name("design", None));
     assert!(state.load(&name).unwrap().workflow.is_some());

@@ -256,6 +256,17 @@ fn the_document_is_found_in_a_fence_and_among_prose() {
     for none in ["", "no json", "{", "a set {} of {\"other\": \"things\"}", "```json\n{\"task_id\": \n```"] {
         assert!(find(none.as_bytes()).is_err(), "{none}");
     }
+    // What is wrong is said of the document, not of the prose before it.
+    for (text, wrong) in [
+        ("no json", "is not JSON: expected ident at line 1 column 2"),
+        (
+            "a {set} of\n```json\n{\n  \"task_id\": \"T1\",\n  // so\n}\n```",
+            "holds no sound JSON: in the object that begins at line 3, key must be a string at line 5",
+        ),
+        ("{\"task_id\": \"T1\",}", "is not JSON: trailing comma at line 1 column 18"),
+    ] {
+        assert_eq!(find(text.as_bytes()).unwrap_err().to_string(), wrong);
+    }
     // Half a character is no reason to lose the answer.
     let cut = find(br#"so: {"task_id": "T1", "context_summary": "cut \ud83c"}"#).unwrap();
     assert_eq!(cut.document["context_summary"], "cut \u{fffd}");

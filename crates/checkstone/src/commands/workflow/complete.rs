@@ -12,8 +12,8 @@ use crate::printer::{GOOD, Printer};
 
 /// Mark a workflow as complete; phases that were still to come are dropped
 ///
-/// Its issue of Linear ends too, if issues are kept from here (docs/integrations.md) and no workflow that began later is
-/// unfinished.
+/// With Linear switched on (docs/integrations.md), its issue is completed too, unless a workflow of the same feature that
+/// began later is unfinished.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone workflow complete implement --feature parser")]

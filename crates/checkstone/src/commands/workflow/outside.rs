@@ -1,6 +1,6 @@
-//! What the services outside hear of a workflow, if the user wants that: its issue is created, and moves on as phases
-//! begin and end; ends are told to the webhooks too. What does not arrive is kept as unsent, and told the person with
-//! the command that sends it again.
+//! What services outside are told about a workflow, if the user wants that: its issue is created and moves as phases begin
+//! and end; webhooks hear of ends. What does not arrive is kept as unsent, and the person reads which command sends it
+//! again.
 
 use jiff::Timestamp;
 use transcript::visible;
@@ -23,6 +23,28 @@ pub(super) struct Outside<'a> {
     branch: Option<String>,
 }
 
+/// What is told of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Subject<'a> {
+    Phase(&'a str),
+    /// The workflow as a whole, which is complete.
+    End,
+}
+
+impl<'a> Subject<'a> {
+    /// As it is kept among what is unsent.
+    fn of(kept: Option<&'a str>) -> Self {
+        kept.map_or(Self::End, Self::Phase)
+    }
+
+    fn kept(self) -> Option<String> {
+        match self {
+            Self::Phase(phase) => Some(phase.to_owned()),
+            Self::End => None,
+        }
+    }
+}
+
 impl<'a> Outside<'a> {
     pub(super) fn of(state: &'a StateDirectory, name: &'a Name, printer: &'a Printer) -> Self {
         Self {
@@ -34,8 +56,10 @@ impl<'a> Outside<'a> {
         }
     }
 
-    pub(super) fn branch(&self) -> Option<&str> {
-        self.branch.as_deref()
+    /// The branch of the issue, unless it is the one that is checked out.
+    pub(super) fn branch_to_switch_to(&self, workflow: &Workflow) -> Option<String> {
+        self.state.repository()?;
+        workflow.issue_record().branch.filter(|branch| self.branch.as_ref() != Some(branch))
     }
 
     /// Whether the issues of this repository are created and moved from here.
@@ -45,11 +69,11 @@ impl<'a> Outside<'a> {
 
     /// Of one that has just begun or ended.
     pub(super) fn tell_of_phase(&self, phase: &str, workflow: &Workflow) {
-        self.tell(workflow, Some(Some(phase)));
+        self.tell(workflow, Some(Subject::Phase(phase)));
     }
 
     pub(super) fn tell_of_end(&self, workflow: &Workflow) {
-        self.tell(workflow, Some(None));
+        self.tell(workflow, Some(Subject::End));
     }
 
     /// Sends what did not arrive earlier.
@@ -98,7 +122,7 @@ impl<'a> Outside<'a> {
             Some(Err(error)) => {
                 let problem = Warning::new(format!("Linear has not confirmed the issue: {error}"));
                 let hint = format!(
-                    "the workflow is recorded; `{}` tries again, and creates it only if it is not there",
+                    "the workflow is saved; run `{}` to try again (it never creates a second issue)",
                     typed("start", self.name)
                 );
                 (workflow, Some(problem.hint(hint)))
@@ -106,67 +130,64 @@ impl<'a> Outside<'a> {
         }
     }
 
-    /// Tells of one thing, a phase or (`Some(None)`) the end of the workflow, and of what did not arrive earlier.
-    fn tell(&self, workflow: &Workflow, about: Option<Option<&str>>) {
+    /// Tells of what has just happened, and of what did not arrive earlier.
+    fn tell(&self, workflow: &Workflow, now: Option<Subject<'_>>) {
         let record = workflow.issue_record();
         let issue = self.issue(&record);
+        let event = now.and_then(|now| self.event(workflow, now, issue.as_ref()));
+        let earlier: Vec<Subject<'_>> =
+            record.unsent.iter().map(|kept| Subject::of(kept.as_deref())).collect();
+        let other = |subject: &Subject<'_>| Some(*subject) != now;
+        let subjects: Vec<Subject<'_>> = earlier.iter().copied().filter(other).chain(now).collect();
         let unfinished = self.unfinished_later(workflow);
-        let event = about.and_then(|about| self.event(workflow, about, issue.as_ref()));
-        let mut subjects: Vec<Option<&str>> = record.unsent.iter().map(Option::as_deref).collect();
-        let tried_before = subjects.clone();
-        if let Some(about) = about {
-            subjects.retain(|other| *other != about);
-            subjects.push(about);
-        }
         let news: Vec<IssueNews> = subjects
             .iter()
-            .filter_map(|about| {
-                let tried_before = tried_before.contains(about);
-                let news = self.news(workflow, *about, issue.as_ref())?;
-                let progress = match (news.progress, &unfinished) {
-                    (IssueProgress::Ended, Some(_)) => IssueProgress::Continued,
-                    (progress, _) => progress,
-                };
-                Some(IssueNews { tried_before, progress, ..news })
+            .filter_map(|subject| {
+                let ends = unfinished.is_none();
+                let news = self.news(workflow, *subject, ends, issue.as_ref())?;
+                Some(IssueNews { tried_before: earlier.contains(subject), ..news })
             })
             .collect();
+        if news.is_empty() && !earlier.is_empty() {
+            self.record(|record| record.unsent.clear());
+        }
         let to_issue = issue.as_ref().map(|issue| (issue, news.as_slice()));
         let (Some(told), Some(issue)) =
             (self.integrations.tell(event.as_ref(), to_issue, self.printer), issue)
         else {
             return;
         };
-        let unsent: Vec<Option<String>> = match &told {
-            Ok(_) => Vec::new(),
-            Err(_) => subjects.iter().map(|about| about.map(ToOwned::to_owned)).collect(),
-        };
-        let kept = self.state.record_issue(self.name, Timestamp::now(), |record| {
-            if !unsent.is_empty() {
+        self.record(|record| {
+            // Another process may have added its own meanwhile.
+            record.unsent.retain(|kept| !subjects.contains(&Subject::of(kept.as_deref())));
+            if told.is_err() {
                 record.issue.get_or_insert_with(|| issue.to_string());
+                record.unsent.extend(subjects.iter().map(|subject| subject.kept()));
             }
-            record.unsent = unsent;
         });
         match told {
-            Ok(standing) if standing.closed_by_others => {
-                let state = visible(&standing.state);
-                self.printer.progress(&format!("{issue} is {state} in Linear, and stays so"));
-            }
             Ok(standing) => {
-                if standing.moved {
-                    let state = visible(&standing.state);
+                let state = visible(&standing.state);
+                if standing.closed_by_others {
+                    self.printer.progress(&format!("{issue} stays {state}: somebody closed it in Linear"));
+                } else if standing.moved {
                     self.printer.progress(&format!("{issue} is now {state} in Linear"));
                 }
-                if let (true, Some(other)) = (subjects.contains(&None), unfinished) {
+                if let (Some(Subject::End), Some(other)) = (now, unfinished) {
                     self.printer.progress(&format!("{issue} stays open: `{other}` is unfinished"));
                 }
             }
             Err(error) => {
                 let again = if workflow.is_complete() { "complete" } else { "start" };
-                let again = format!("the workflow is recorded; `{}` sends it again", typed(again, self.name));
+                let again =
+                    format!("the workflow is saved; run `{}` to send it again", typed(again, self.name));
                 self.printer.warning(Warning::new(format!("{issue} was not updated: {error}")).hint(again));
             }
         }
-        if let Err(error) = kept {
+    }
+
+    fn record(&self, change: impl FnOnce(&mut IssueRecord)) {
+        if let Err(error) = self.state.record_issue(self.name, Timestamp::now(), change) {
             self.printer.warning(Warning::of(&error));
         }
     }
@@ -199,7 +220,12 @@ impl<'a> Outside<'a> {
     }
 
     /// An end; nothing is told of what only began.
-    fn event(&self, workflow: &Workflow, about: Option<&str>, issue: Option<&IssueId>) -> Option<PhaseEvent> {
+    fn event(
+        &self,
+        workflow: &Workflow,
+        subject: Subject<'_>,
+        issue: Option<&IssueId>,
+    ) -> Option<PhaseEvent> {
         let file = workflow.file();
         let event = PhaseEvent {
             at: Timestamp::now().to_string(),
@@ -211,7 +237,7 @@ impl<'a> Outside<'a> {
             issue: issue.map(ToString::to_string),
             ..PhaseEvent::default()
         };
-        let Some(phase) = about else {
+        let Subject::Phase(phase) = subject else {
             let last = file.state.completed_phases.last().and_then(|phase| file.phase(phase));
             return Some(PhaseEvent {
                 event: "workflow.complete".to_owned(),
@@ -236,18 +262,29 @@ impl<'a> Outside<'a> {
         })
     }
 
-    /// What the issue hears; `None` if there is no such phase any more.
-    fn news(&self, workflow: &Workflow, about: Option<&str>, issue: Option<&IssueId>) -> Option<IssueNews> {
+    /// What the issue hears; `None` if it is no longer true. `ends` says whether the end of the workflow is the end of
+    /// the work.
+    fn news(
+        &self,
+        workflow: &Workflow,
+        subject: Subject<'_>,
+        ends: bool,
+        issue: Option<&IssueId>,
+    ) -> Option<IssueNews> {
         let file = workflow.file();
-        let (progress, occasion) = match about {
-            None => (IssueProgress::Ended, &file.completed_at),
-            Some(phase) => match file.phase(phase)?.status {
-                Status::InProgress => (IssueProgress::Begun, &file.phase(phase)?.updated_at),
-                _ => (IssueProgress::Continued, &file.phase(phase)?.updated_at),
-            },
+        let (progress, occasion) = match subject {
+            Subject::End => {
+                let progress = if ends { IssueProgress::Ended } else { IssueProgress::Continued };
+                (progress, file.completed_at.clone()?)
+            }
+            Subject::Phase(phase) => {
+                let phase = file.phase(phase)?;
+                let begun = phase.status == Status::InProgress;
+                let progress = if begun { IssueProgress::Begun } else { IssueProgress::Continued };
+                (progress, phase.updated_at.clone().unwrap_or_default())
+            }
         };
-        let comment = self.event(workflow, about, issue).map(|event| comment_on(&event));
-        let occasion = occasion.clone().unwrap_or_default();
+        let comment = self.event(workflow, subject, issue).map(|event| comment_on(&event));
         Some(IssueNews { progress, comment, occasion, tried_before: false })
     }
 

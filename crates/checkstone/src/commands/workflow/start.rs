@@ -15,9 +15,9 @@ use crate::printer::{FAINT, Printer, STRONG};
 
 /// Begin a workflow, or go on with one that is unfinished
 ///
-/// A workflow that is complete goes to the archive, and a new one begins. If issues of Linear are kept from here
-/// (docs/integrations.md), one with the phase `issue-creation`, such as `start`, gets its issue, once; and what Linear
-/// has not heard of an unfinished one is sent again.
+/// A complete workflow is archived, and a new one begins. With Linear switched on (docs/integrations.md), a workflow with
+/// the phase `issue-creation`, such as `start`, also gets an issue, created exactly once, and updates that did not reach
+/// Linear earlier are sent again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone workflow start start --feature parser --title 'Parse dates'
@@ -33,7 +33,7 @@ pub(super) struct StartArguments {
     /// The phases, in order; those that the command usually has where they are not given
     #[arg(long, value_name = "PHASE,…", value_delimiter = ',')]
     phases: Option<Vec<String>>,
-    /// The title of the issue; the feature's name where it is not given
+    /// The title of the issue; by default the feature's name
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     #[command(flatten)]
@@ -79,10 +79,11 @@ pub(super) fn run(arguments: &StartArguments, printer: &Printer) -> Result<ExitC
         output.warnings.push(problem.message.clone());
         printer.warning(problem);
     }
-    printer.answer(arguments.common.json, &output, || shown(&name, &output, outside.branch()))
+    let switch_to = outside.branch_to_switch_to(&workflow);
+    printer.answer(arguments.common.json, &output, || shown(&name, &output, switch_to.as_deref()))
 }
 
-fn shown(name: &Name, output: &WorkflowOutput, branch: Option<&str>) -> String {
+fn shown(name: &Name, output: &WorkflowOutput, switch_to: Option<&str>) -> String {
     let point = &output.resume_point;
     let deed = if output.resumed { "Going on with" } else { "Started" };
     let mut text = format!("{deed} {STRONG}{}{STRONG:#}: ", visible(&name.to_string()));
@@ -94,15 +95,15 @@ fn shown(name: &Name, output: &WorkflowOutput, branch: Option<&str>) -> String {
     if let Some(id) = &output.archived {
         text.push_str(&format!("  The one before is in the archive as {}\n", visible(id)));
     }
-    if let Some(KnownIssue { issue, url, branch: own }) = &output.issue {
+    if let Some(KnownIssue { issue, url, .. }) = &output.issue {
         // The phase that created it says so already.
         if !point.summaries.iter().any(|earlier| earlier.summary.starts_with(issue.as_str())) {
             let url = url.as_ref().map(|url| format!(": {}", visible(url))).unwrap_or_default();
             text.push_str(&format!("  {FAINT}issue:{FAINT:#} {}{url}\n", visible(issue)));
         }
-        if let Some(own) = own.as_deref().filter(|own| branch.is_some_and(|branch| branch != *own)) {
-            text.push_str(&format!("  {FAINT}git switch --create {}{FAINT:#}\n", text::shell_word(own)));
-        }
+    }
+    if let Some(branch) = switch_to {
+        text.push_str(&format!("  {FAINT}git switch --create {}{FAINT:#}\n", text::shell_word(branch)));
     }
     if let Some(phase) = &point.phase {
         let typed = typed_phase(name, phase);

@@ -430,6 +430,24 @@ fn include_all_commits_what_the_turn_changed() {
     assert_eq!(world.git(&["status", "--porcelain"]), "?? older.txt");
 }
 
+/// What you had staged before the turn is neither committed nor taken out of the index, though the turn went on with it; what the
+/// agent stages is its own work.
+#[test]
+fn include_all_leaves_alone_what_was_staged_before() {
+    let world = World::new(&format!("{AUTONOMOUS}include = \"all\"\n"));
+    world.write("src/lib.rs", "pub fn one() -> u32 { 3 }\n");
+    world.git(&["add", "src/lib.rs"]);
+    world.prompt("Fix it");
+    world.write("src/lib.rs", "pub fn one() -> u32 { 2 }\n");
+    world.write("src/new.rs", "pub fn two() {}\n");
+    world.git(&["add", "src/new.rs"]);
+    world.turn("Fix it", 60);
+    world.stop();
+    assert_eq!(committed(&world), ".checkstone/notes/[id].md\nCLAUDE.md\nsrc/new.rs", "{}", world.log());
+    assert_eq!(world.git(&["status", "--porcelain"]), "MM src/lib.rs");
+    assert_eq!(world.git(&["show", ":src/lib.rs"]), "pub fn one() -> u32 { 3 }");
+}
+
 /// The whole tree is kept first, untracked files too.
 #[test]
 fn a_snapshot_keeps_the_whole_tree() {

@@ -188,9 +188,18 @@ fn the_policy_of_a_refused_repository_is_not_followed() {
     }
     session.prompt("Fix add");
     session.edit("calc.py", FIXED);
-    session.stop("Done.").passes();
+    let told = session.stop("Done.").notifies();
+    assert_eq!(
+        redacted(told),
+        "[checkstone] Nothing is checked here: git does not trust the owner of `[folder]/repository`; if you do: \
+         `git config --global --add safe.directory '[folder]/repository'`."
+    );
+    // Once is enough.
+    session.stop("Still done.").passes();
     insta::assert_snapshot!(without_durations(world.log()), @"
     [time] claude 0a1b prompt: without a baseline: git does not trust the owner of `[folder]/repository`; if you do: `git config --global --add safe.directory '[folder]/repository'` [[timings]]
+    [time] claude 0a1b pass: git does not trust the owner of `[folder]/repository`; if you do: `git config --global --add safe.directory '[folder]/repository'` [[timings]]
+    [time] claude 0a1b switch: Nothing is checked here: git does not trust the owner of `[folder]/repository`; if you do: `git config --global --add safe.directory '[folder]/repository'`. [[timings]]
     [time] claude 0a1b pass: git does not trust the owner of `[folder]/repository`; if you do: `git config --global --add safe.directory '[folder]/repository'` [[timings]]
     ");
 }

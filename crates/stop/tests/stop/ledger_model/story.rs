@@ -369,7 +369,13 @@ impl<'w> Story<'w> {
             _ => return None,
         };
         let words: Vec<&str> = command.split(' ').skip(1).collect();
-        self.world.sandbox.git(&self.roots[tree], &words);
+        let mut git = self.world.sandbox.git_command(&self.roots[tree], &words);
+        if which == 2 {
+            // Git keeps two equal stashes of one second as one, so that each needs a time of its own.
+            git.env("GIT_COMMITTER_DATE", format!("{} +0000", self.time(self.clock).as_second()));
+        }
+        let answer = git.answer();
+        assert_eq!(answer.code, Some(0), "{}\n`{command}`: {}", self.heading(), answer.stderr);
         self.settle(tree, after);
         let clock = self.clock;
         let Some(session) = agent else { return Some(format!("a person runs `{command}`")) };

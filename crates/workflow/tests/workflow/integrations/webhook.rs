@@ -39,10 +39,14 @@ fn now() -> Timestamp {
 /// The example that Slack's documentation of its request signing gives.
 #[test]
 fn the_signature_is_slacks() {
-    let body = "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&\
-                channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&\
-                response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F\
-                96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c";
+    let body = [
+        "token=xyzz0WbapA4vBCDEFasx0q6G", // checkstone:allow-secret
+        "&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA",
+        "&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2F",
+        "commands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN",
+        "&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c",
+    ]
+    .concat();
     let secret = Secret::new("8f742231b10e8888abcd99yyyzzz85a5");
     assert_eq!(
         signature(&secret, "1531420618", body.as_bytes()),

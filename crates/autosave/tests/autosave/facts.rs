@@ -1,0 +1,158 @@
+//! What the notes say of a turn, and what they must never say.
+
+use std::collections::BTreeMap;
+
+use autosave::{Facts, Look, Occasion, Reason};
+use change_set::{ChangeSet, Scope};
+use gate::policy::{Policy, Trust};
+use gate::{Changes, History, Inputs, LedgerExtract, RecordedCall, Stop};
+use transcript::{Call, Coverage, Extent, Kind, Outcome, SessionState};
+
+/// The section of a turn with this prompt and these commands, each of which failed if it begins with `!`.
+fn section(asked: &str, commands: &[&str]) -> String {
+    let changes = Changes::Known(ChangeSet {
+        scope: Scope::TurnBaseline,
+        files: Vec::new(),
+        arrived: Vec::new(),
+        head: None,
+        branch: Some("main".to_owned()),
+        root: "/home/kim/app".into(),
+        baseline_unusable: None,
+    });
+    let call = |(place, command): (usize, &&str)| {
+        let failed = command.strip_prefix('!');
+        let call = Call {
+            tool: "Bash".to_owned(),
+            kind: Kind::Shell,
+            command: Some(failed.unwrap_or(command).to_owned()),
+            outcome: if failed.is_some() { Outcome::Error } else { Outcome::Ok },
+            exit_code: Some(i32::from(failed.is_some())),
+            line: Some(place as u64 + 1),
+            ..Call::default()
+        };
+        RecordedCall::new(call, "/home/kim/app")
+    };
+    let inputs = Inputs {
+        changes,
+        coverage: Coverage { extent: Extent::Complete, records: 1, understood: 1, reason: None },
+        calls: commands.iter().enumerate().map(call).collect(),
+        earlier_calls: 0,
+        said: Vec::new(),
+        cwd: "/home/kim/app".to_owned(),
+        folder: None,
+        session: SessionState::default(),
+        repository: None,
+        script_endings: BTreeMap::new(),
+        without_need: Vec::new(),
+        stop: Stop::default(),
+        history: History::default(),
+        ledger: LedgerExtract::default(),
+        plan: None,
+        checks: Vec::new(),
+    };
+    let occasion =
+        Occasion { at: jiff::Timestamp::UNIX_EPOCH, reason: Reason::Asked, percent: None, iteration: 1 };
+    let policy = Policy::load(&[]).unwrap();
+    let look = Look::new(policy.autosave.with(Trust::Given).unwrap(), None);
+    Facts::new(occasion, &inputs, Some(asked), &look).section()
+}
+
+/// S1: nothing that is given to a program as a secret is in the notes, whatever it looks like.
+#[test]
+fn s1_no_secret_of_a_command_is_in_the_notes() {
+    for value in ["swordfish", "Sw0rdf1sh!", "zQ8kV3nT6wYb1LxC9mRd", "d41d8cd98f00b204e9800998ecf8427e"] {
+        for spelling in [
+            "PGPASSWORD=@ psql -h db",
+            "export API_TOKEN=@ && ./deploy.sh",
+            "env DB_PASS='@' python manage.py test",
+            "curl -H 'Authorization: Bearer @' https://api.acme.dev",
+            "curl -H \"X-Api-Key: @\" https://api.acme.dev",
+            "curl -u kim:@ https://api.acme.dev",
+            "curl -ukim:@ https://api.acme.dev",
+            "curl https://kim:@@api.acme.dev/v1",
+            "curl -d 'password=@' https://api.acme.dev",
+            "curl -d '{\"token\": \"@\"}' https://api.acme.dev",
+            "mysql -uroot -p@ shop",
+            "mysql --password=@ shop",
+            "sshpass -p @ ssh kim@host",
+            "gh auth login --with-token <<< @",
+            "echo @ | docker login -u kim --password-stdin",
+            "docker login -u kim -p @",
+            "docker run -e DB_PASSWORD=@ web",
+            "kubectl create secret generic db --from-literal=password=@",
+            "npm config set //registry.npmjs.org/:_authToken @",
+            "npm test -- --token=@",
+            "pytest --api-key @",
+            "pytest -q --db postgres://app:@@db/shop",
+            "API_KEY=@ cargo test",
+            "aws configure set aws_secret_access_key @",
+            "redis-cli -a @ ping",
+            "git clone https://kim:@@github.com/acme/web",
+            "git remote set-url origin https://@@github.com/acme/web",
+            "vault login @",
+            "openssl enc -k @ -in a -out b",
+            "python -c \"connect(password='@')\"",
+            "cat > .env <<END\nTOKEN=@\nEND",
+            "printf 'machine a login b password @' > ~/.netrc",
+            "psql \"host=db password=@\"",
+            "mvn test -Ddb.password=@",
+            "terraform apply -var db_password=@",
+            "ansible-playbook -e 'vault_pass=@' site.yml",
+        ] {
+            let command =
+                spelling.replace("@@", "\0").replace('@', value).replace('\0', &format!("{value}@"));
+            for commands in [[command.as_str(), "make"], [&format!("!{command}"), "make"]] {
+                let notes = section("Deploy it", &commands);
+                assert_eq!(notes.find(value), None, "{command}\n{notes}");
+            }
+        }
+        for spelling in [
+            "The password is @",
+            "password: @",
+            "Use the token\nTOKEN=@\nto deploy",
+            "the API key:\n\n@\n\nand then deploy",
+            "curl -H 'Authorization: Bearer @' fails",
+            "connect to postgres://app:@@db/shop",
+            "run mysql -uroot -p@",
+            "log in as -u kim:@",
+            "set db_password = '@' in the settings",
+            "deploy --token @",
+        ] {
+            let asked = spelling.replace("@@", "\0").replace('@', value).replace('\0', &format!("{value}@"));
+            let notes = section(&asked, &[]);
+            assert_eq!(notes.find(value), None, "{asked}\n{notes}");
+        }
+    }
+    // Nothing but its looks tells it from any other word.
+    for value in ["Sw0rdf1sh!", "zQ8kV3nT6wYb1LxC9mRd"] {
+        let notes = section(&format!("Log in with password {value} and go on"), &[]);
+        assert_eq!(notes.find(value), None, "{notes}");
+    }
+}
+
+/// What is shown: programs and what they were to do, the words of those that verify code, and nobody's home.
+#[test]
+fn commands_are_shown_as_far_as_they_are_plain() {
+    insta::assert_snapshot!(section(
+        "Fix /home/kim/app/src/a.rs, see /home/kim/notes.md; the token: abc is old\nThen release",
+        &[
+            "cd web && npm test -- --run",
+            "cargo test -p gate --test corpus -- s1",
+            "pytest tests/test_a.py -k 'one or two'",
+            "python3 -m pytest -x /home/kim/app/tests",
+            "git commit -m 'Say more'",
+            "ls -la /home/kim",
+            "./scripts/release.sh 1.2.3",
+            "!make -j4 dist | tail -3",
+            "if [ broken",
+        ],
+    ), @"
+    - When: 1970-01-01 00:00:00 UTC, somebody asked for it (save 1 of the session)
+    - Branch: `main`
+    - Asked: `Fix src/a.rs, see ~/notes.md; the token: (withheld) Then release`
+    - Files changed: none in this turn
+    - Tests: `npm test -- --run` ended well; `cargo test -p gate --test corpus -- s1` ended well; `pytest tests/test_a.py -k 'one or two'` ended well; `pytest -x tests` ended well
+    - Commands: `git commit …` ended well; `ls …` ended well; `./scripts/release.sh …` ended well; `make dist …; tail …` failed (exit code 1); `(a command that could not be parsed)` ended, its status is hidden
+    - Open errors: none
+    ");
+}

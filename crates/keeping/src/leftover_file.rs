@@ -1,0 +1,104 @@
+//! Files that killed processes left in a git folder: locks, which keep git from working, and parts of packs and objects, which
+//! only take room. Git tells nobody whose a lock is, so that age and the processes of the machine have to.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use changes::Repository;
+
+/// No git holds a lock so long while it works.
+const OLDEST_LOCK: Duration = Duration::from_secs(10 * 60);
+
+/// No import takes longer than this.
+pub(crate) const LONGEST_IMPORT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A folder of refs with more entries is not looked through to its end.
+const MOST_ENTRIES: usize = 100_000;
+
+/// One file that nobody writes any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftoverFile {
+    pub path: PathBuf,
+    pub age: Duration,
+    pub bytes: u64,
+    pub kind: LeftoverKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftoverKind {
+    /// As long as it is there, git refuses to change what it locks.
+    Lock,
+    /// A part of a pack or of an object.
+    Temporary,
+}
+
+/// Those in the git folder of a working tree, locks first.
+pub fn leftover_files(repository: &Repository, now: SystemTime) -> Vec<LeftoverFile> {
+    let Repository { git_dir, common_dir, .. } = repository;
+    let mut paths: Vec<PathBuf> = entries(git_dir).filter(|path| is_lock(path)).collect();
+    if common_dir != git_dir {
+        paths.extend(entries(common_dir).filter(|path| is_lock(path)));
+    }
+    paths.extend(below(&common_dir.join("refs")).filter(|path| is_lock(path)));
+    let locks = paths.iter().filter_map(|path| left(path, LeftoverKind::Lock, OLDEST_LOCK, now));
+    let packs: Vec<PathBuf> =
+        entries(&common_dir.join("objects/pack")).filter(|path| is_temporary(path)).collect();
+    let parts = packs.iter().filter_map(|path| left(path, LeftoverKind::Temporary, LONGEST_IMPORT, now));
+    let mut found: Vec<LeftoverFile> = locks.chain(parts).collect();
+    if found.iter().any(|file| file.kind == LeftoverKind::Lock) && is_git_at_work(repository) {
+        found.retain(|file| file.kind != LeftoverKind::Lock);
+    }
+    found
+}
+
+fn left(path: &Path, kind: LeftoverKind, least: Duration, now: SystemTime) -> Option<LeftoverFile> {
+    let found = path.symlink_metadata().ok().filter(|found| found.is_file())?;
+    let age = now.duration_since(found.modified().ok()?).ok()?;
+    let is_left = age >= least && !is_open(path);
+    is_left.then(|| LeftoverFile { path: path.to_owned(), age, bytes: found.len(), kind })
+}
+
+fn is_lock(path: &Path) -> bool {
+    path.extension() == Some(OsStr::new("lock"))
+}
+
+/// What git calls a pack, an index or an object that it is writing.
+fn is_temporary(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    name.starts_with(b"tmp_") || name.starts_with(b".tmp-")
+}
+
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+fn below(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let mut folders = vec![folder.to_owned()];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop().filter(|_| found.len() < MOST_ENTRIES) {
+        for path in entries(&folder) {
+            let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
+            if is_folder { folders.push(path) } else { found.push(path) }
+        }
+    }
+    found.into_iter()
+}
+
+/// Whether a process is seen to have the file open. By its name: another process may see another path to it.
+pub(crate) fn is_open(path: &Path) -> bool {
+    let files = entries(Path::new("/proc")).filter_map(|process| process.join("fd").read_dir().ok());
+    let mut open = files.flatten().flatten().filter_map(|file| fs_err::read_link(file.path()).ok());
+    open.any(|open| open.file_name() == path.file_name())
+}
+
+/// Whether a process that is called git works in the repository.
+fn is_git_at_work(repository: &Repository) -> bool {
+    let is_git = |process: &PathBuf| {
+        let name = fs_err::read_to_string(process.join("comm")).unwrap_or_default();
+        name.starts_with("git")
+            && fs_err::read_link(process.join("cwd"))
+                .is_ok_and(|cwd| cwd.starts_with(&repository.root) || cwd.starts_with(&repository.common_dir))
+    };
+    entries(Path::new("/proc")).any(|process| is_git(&process))
+}
