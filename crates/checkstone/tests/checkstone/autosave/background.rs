@@ -122,7 +122,7 @@ fn a_save_that_was_killed_is_reported_and_made_again() {
     let aged = "UPDATE session_values SET value = CAST(replace(CAST(value AS TEXT), '\"began_ms\":1', '\"began_ms\":-1') AS BLOB) WHERE name = 'autosaves-begun'";
     assert_eq!(connection.execute(aged, []).unwrap(), 1);
     let told = world.prompt("Go on");
-    insta::assert_snapshot!(redacted(to_person(&told)), @"⚠️ [checkstone] Auto-checkpoint failed: nothing was committed: the process that saved was ended before it was done; it is tried again at the next stop");
+    insta::assert_snapshot!(redacted(to_person(&told)), @"⚠️ [checkstone] Auto-checkpoint failed: the process that saved was ended before it was done, so it is not known what it committed; it is tried again at the next stop");
     world.turn("Go on", 42);
     world.stop();
     assert_eq!(world.save_ended(1).0, "saved");
