@@ -21,7 +21,8 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::Value;
-use transcript::{Agent, OWN_PREFIX};
+use text::OWN_PREFIX;
+use transcript::Agent;
 
 use crate::hold_form::{HoldForm, LONGEST_CONTEXT};
 use crate::payload::Event;

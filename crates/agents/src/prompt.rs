@@ -1,7 +1,8 @@
 //! Whose words a prompt is. Clients put more through their "prompt submitted" event than what a person typed:
 //! our own hold coming back, the context that a hook gave, the end of a background task.
 
-use transcript::{Agent, OWN_PREFIX};
+use text::OWN_PREFIX;
+use transcript::Agent;
 
 /// A prompt is kept up to this many bytes: it says what was asked, and a pasted log is not part of that.
 pub(crate) const LONGEST_PROMPT: usize = 16 * 1024;

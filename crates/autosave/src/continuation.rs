@@ -1,7 +1,7 @@
 //! What the agent is told when notes on its work were committed: what was done, the task, what is next, the build, open errors. And
 //! what it is told where nothing could be committed: to do it itself.
 
-use transcript::OWN_PREFIX;
+use text::OWN_PREFIX;
 
 use crate::facts::Facts;
 use crate::plain::line;

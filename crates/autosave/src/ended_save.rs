@@ -4,7 +4,7 @@
 use gate::policy::AutosaveMode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use transcript::OWN_PREFIX;
+use text::OWN_PREFIX;
 
 use crate::continuation::{continuation, signal};
 use crate::facts::{Facts, Occasion};

@@ -233,7 +233,8 @@ impl Save {
 
     /// Those of the working tree, as the user's own configuration wants them.
     pub(crate) fn snapshots(&self) -> Result<Snapshots, SnapshotError> {
-        configured_snapshots(self.repository.clone(), &self.saving.git, &self.snapshot_settings())
+        let SavingSettings { git, state, .. } = &self.saving;
+        configured_snapshots(self.repository.clone(), git, &self.snapshot_settings(), state)
     }
 
     pub(crate) fn snapshot_settings(&self) -> SnapshotSettings {

@@ -13,8 +13,9 @@ use journal::{
 };
 use keeping::snapshot::{LeftOut, PrunableReasons, Retention, WhichWorktrees};
 use stop::{ClientEvent, policy_files};
+use text::OWN_PREFIX;
 use text::counted;
-use transcript::{Agent, OWN_PREFIX};
+use transcript::Agent;
 
 use crate::build_state::{self, BuildState};
 use crate::buildguide;

@@ -8,7 +8,7 @@ use journal::{AutosaveOutcome, Journal, JournalError, NewAutosave, PushState, Se
 use keeping::snapshot::{Side, Snapshots};
 use serde_json::Value;
 use stop::{ClientEvent, Delivery, JudgedStop, baseline, trust, turn_of};
-use transcript::OWN_PREFIX;
+use text::OWN_PREFIX;
 
 use crate::begun_saves::{EndedSaves, Listener};
 use crate::context::{self, Windows};

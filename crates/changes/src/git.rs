@@ -63,19 +63,23 @@ pub struct Git {
     lent: Vec<PathBuf>,
     /// Read instead of the repository's own index.
     index: Option<PathBuf>,
+    /// Named outright, for a working tree that does not lead to it.
+    git_dir: Option<PathBuf>,
 }
 
 impl Git {
     /// In a repository, with the filters that its own config defines switched off.
     pub fn of(repository: &Repository, program: &GitProgram) -> Result<Self, Error> {
         let mut git = Self::at(repository.root.clone(), program);
+        let leads_to_it = repository.root.join(".git").symlink_metadata().is_ok();
+        git.git_dir = (!leads_to_it).then(|| repository.git_dir.clone());
         git.filters = filters::of_repository(repository, &git)?;
         Ok(git)
     }
 
     /// The same git in another folder.
     pub fn moved_to(&self, directory: &Path) -> Self {
-        Self { directory: directory.to_owned(), ..self.clone() }
+        Self { directory: directory.to_owned(), git_dir: None, ..self.clone() }
     }
 
     /// The same git, which sees the objects in these folders too.
@@ -89,7 +93,14 @@ impl Git {
     }
 
     pub(crate) fn at(directory: PathBuf, program: &GitProgram) -> Self {
-        Self { program: program.clone(), directory, filters: Vec::new(), lent: Vec::new(), index: None }
+        Self {
+            program: program.clone(),
+            directory,
+            filters: Vec::new(),
+            lent: Vec::new(),
+            index: None,
+            git_dir: None,
+        }
     }
 
     /// Runs git to its end, with `input` on its stdin.
@@ -118,6 +129,12 @@ impl Git {
         let mut command = self.program.reading_command()?;
         // Not `current_dir`: a static program would have to fork for it, which copies its memory map.
         command.arg("-C").arg(&self.directory);
+        if let Some(git_dir) = &self.git_dir {
+            command.arg("--git-dir").arg(git_dir);
+            if git_dir != &self.directory {
+                command.arg("--work-tree").arg(&self.directory);
+            }
+        }
         // Not by `GIT_CONFIG_COUNT`, by which people name the folders that they trust.
         for setting in FIXED_CONFIG {
             command.args(["-c", setting]);

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use agents::{Pane, Receiver, Tmux, TmuxError};
-use transcript::OWN_PREFIX;
+use text::OWN_PREFIX;
 
 /// A client that has not written the prompt by then did not get it, or is at work and will take it later.
 const PATIENCE: Duration = Duration::from_secs(3);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use journal::{Journal, JournalError, Session, switch};
-use transcript::{Agent, Options};
+use transcript::Agent;
 
 /// How many sessions of a repository are looked at.
 const SESSIONS: usize = 50;
@@ -55,7 +55,7 @@ fn unheard(session: Session) -> Option<UnheardSession> {
         return None;
     }
     let agent = Agent::ALL.into_iter().find(|agent| agent.name() == session.agent);
-    let turn = transcript::read(path, &Options { agent, ..Options::default() }).turn?;
+    let turn = transcript::read(path, &gate::reading_options(agent)).turn?;
     let prompt_at: Timestamp = turn.started_at?.parse().ok()?;
     (prompt_at > limit).then_some(UnheardSession { session, prompt_at })
 }

@@ -7,7 +7,7 @@ use change_set::ChangeSet;
 use programs::repository::Repository;
 use programs::shell::{Directory, Intents};
 use serde::{Deserialize, Serialize};
-use transcript::{Agent, Call, Coverage, Kind, Outcome, Reading, SessionState};
+use transcript::{Agent, Call, Coverage, Kind, Options, Outcome, Reading, SessionState};
 
 use crate::correction::Correction;
 use crate::ledger_extract::LedgerExtract;
@@ -220,6 +220,11 @@ impl CheckResult {
     pub(crate) fn has_passed(&self) -> bool {
         self.outcome == CheckOutcome::Passed
     }
+}
+
+/// How a transcript is read that may have our own messages in it.
+pub fn reading_options(agent: Option<Agent>) -> Options {
+    Options { agent, mark: text::OWN_PREFIX, ..Options::default() }
 }
 
 impl RecordedCall {

@@ -1,6 +1,6 @@
 //! What one stop says of all the repositories that it judged: at most one hold, and one message.
 
-use transcript::OWN_PREFIX;
+use text::OWN_PREFIX;
 
 use crate::hold_message::HoldMessage;
 use crate::verdict::{ALL_CLEAR, Decision, Verdict};

@@ -31,7 +31,7 @@ pub use explain::{Explanation, RuleState, explain};
 pub use hold_message::HoldMessage;
 pub use inputs::{
     Changes, CheckOutcome, CheckResult, History, INPUTS_VERSION, Inputs, PlanFile, RecordedCall, Stop,
-    Waiting, Waived, is_running_check,
+    Waiting, Waived, is_running_check, reading_options,
 };
 pub use joined_verdict::JoinedVerdict;
 pub use judge::judge;

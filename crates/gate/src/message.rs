@@ -3,8 +3,8 @@
 //! characters; clients show it to people too.
 
 use outputs::Summary;
+use text::OWN_PREFIX;
 use text::listed;
-use transcript::OWN_PREFIX;
 
 use crate::hold_message::{HoldMessage, LONGEST, OBSERVATIONS, name_in, observations};
 use crate::inputs::{CheckOutcome, CheckResult};

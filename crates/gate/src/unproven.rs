@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use text::OWN_PREFIX;
 use text::counted;
-use transcript::OWN_PREFIX;
 
 use crate::changed::Changed;
 use crate::inputs::Inputs;

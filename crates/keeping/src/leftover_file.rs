@@ -69,7 +69,8 @@ fn is_temporary(path: &Path) -> bool {
     name.starts_with(b"tmp_") || name.starts_with(b".tmp-")
 }
 
-fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
+/// What is directly in a folder; nothing where it cannot be read.
+pub(crate) fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path())
 }
 

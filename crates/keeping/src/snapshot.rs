@@ -15,6 +15,7 @@ mod converted;
 mod create;
 mod leftovers;
 mod listing;
+mod mirror;
 mod own_packs;
 mod prune;
 mod restore;
@@ -34,6 +35,7 @@ use text::hexadecimal;
 pub use compare::Side;
 pub use create::{LeftOut, NewSnapshot};
 pub use listing::WhichWorktrees;
+pub use mirror::Mirror;
 pub use prune::{PrunableReasons, Retention};
 pub use restore::{RestoreCaller, RestoreReport, Skipped};
 pub use submodule_snapshot::SubmoduleSnapshot;
@@ -65,6 +67,10 @@ pub enum SnapshotError {
     Outside { path: BytePath },
     #[error("cannot forget the snapshot `{id}`: {source}")]
     Forget { id: String, source: io::Error },
+    #[error("cannot use the mirror `{folder}`: {source}", folder = .folder.display())]
+    Mirror { folder: PathBuf, source: io::Error },
+    #[error("there is no mirror of `{root}`", root = .root.display())]
+    NoMirror { root: PathBuf },
     #[error("there is no submodule at `{path}`, or its git folder lies elsewhere")]
     NoSubmodule { path: BytePath },
     #[error("its git folder lies outside of this repository")]
@@ -141,6 +147,16 @@ pub struct SnapshotFacts {
     /// Submodules that had changes of their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub submodules: Vec<SubmoduleSnapshot>,
+    /// Of the files that were read, those with other permissions than git would give them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub modes: Vec<FileMode>,
+}
+
+/// What a file allows to whom, of which git keeps the executable bit only.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileMode {
+    pub path: BytePath,
+    pub mode: u32,
 }
 
 /// The snapshots of one working tree.
@@ -150,17 +166,23 @@ pub struct Snapshots {
     git: Git,
     program: GitProgram,
     largest_file: u64,
+    mirror: Option<Mirror>,
 }
 
 impl Snapshots {
     pub fn of(repository: Repository, program: &GitProgram) -> Result<Self, SnapshotError> {
         let git = Git::of(&repository, program)?;
-        Ok(Self { repository, git, program: program.clone(), largest_file: LARGEST_FILE })
+        Ok(Self { repository, git, program: program.clone(), largest_file: LARGEST_FILE, mirror: None })
     }
 
     /// Files of more bytes are left out.
     pub fn with_largest_file(self, largest_file: u64) -> Self {
         Self { largest_file, ..self }
+    }
+
+    /// What is taken goes into the mirror too.
+    pub fn with_mirror(self, mirror: Mirror) -> Self {
+        Self { mirror: Some(mirror), ..self }
     }
 
     /// `main`, or the name that git gave the linked worktree.

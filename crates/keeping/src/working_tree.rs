@@ -98,16 +98,18 @@ impl WorkingTree {
         path: &BytePath,
         content: &mut dyn io::Read,
         executable: bool,
+        known: Option<u32>,
     ) -> io::Result<()> {
         self.in_made_parent(path, |parent, name| {
-            // The person's umask decides about the rest, as it does for git. A file that is there keeps what it allows.
+            // The person's umask decides about the rest, as it does for git, unless it is known what the file allowed. One that
+            // is there keeps what it allows.
             let kept = parent.stat(name).map_err(io_error)?;
             let kept = kept.filter(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile);
             let mode = if executable { 0o777 } else { 0o666 };
             let mut temporary = TemporaryFile::new(parent, name, mode).map_err(io_error)?;
             io::copy(content, &mut temporary.file())?;
-            if let Some(kept) = kept {
-                rustix::fs::fchmod(temporary.file(), with_executable(kept.st_mode, executable))?;
+            if let Some(mode) = kept.map(|kept| kept.st_mode).or(known) {
+                rustix::fs::fchmod(temporary.file(), with_executable(mode, executable))?;
             }
             make_way(parent, name);
             temporary.replace(parent, name).map_err(io_error)

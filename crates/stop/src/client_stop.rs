@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use agents::Answer;
 use changes::Pending;
 use journal::{Author, Journal, OpenFor, Session};
-use transcript::OWN_PREFIX;
+use text::OWN_PREFIX;
 
 use crate::client_event::ClientEvent;
 use crate::judged_stop::JudgedStop;

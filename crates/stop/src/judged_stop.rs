@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use agents::Answer;
 use gate::{ActionState, Decision, History, INPUTS_VERSION, JoinedVerdict, Verdict, Waived};
 use journal::{Journal, JournalError, NewTurn, NewVerdict, SessionId, TurnId, Writing};
-use transcript::OWN_PREFIX;
+use text::OWN_PREFIX;
 
 use crate::client_event::{ClientEvent, SAME_DELIVERY};
 use crate::known_turn::{self, KnownTurn};

@@ -21,8 +21,8 @@ pub fn read(event: &ClientEvent, span: Option<&UnjudgedTurns>) -> Reading {
         at: first.opened_at,
         turns: *turns,
     });
-    let options =
-        Options { agent: Some(event.payload.agent), first_window: FIRST_WINDOW, since, ..Options::default() };
+    let options = gate::reading_options(Some(event.payload.agent));
+    let options = Options { first_window: FIRST_WINDOW, since, ..options };
     match &event.payload.transcript {
         Some(path) => transcript::read(path, &options),
         None => transcript::read_bytes(&[], &options),

@@ -10,8 +10,9 @@ use journal::{
     Journal, JournalError, NewProof, NewVerdict, Of, RecordedVerdict, RepositoryId, Standing, Turn,
     UnjudgedTurns,
 };
+use text::OWN_PREFIX;
 use text::listed;
-use transcript::{Call, OWN_PREFIX, Outcome};
+use transcript::{Call, Outcome};
 
 use crate::client_event::ClientEvent;
 use crate::last_words;

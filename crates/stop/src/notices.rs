@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use journal::{Author, Journal, NewNotice};
-use transcript::OWN_PREFIX;
+use text::OWN_PREFIX;
 
 use crate::client_event::ClientEvent;
 use crate::policy_files::{FILE_NAME, PolicyTexts};

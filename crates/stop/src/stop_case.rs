@@ -80,8 +80,8 @@ pub(crate) struct ShownTurn {
     turn: Option<transcript::Turn>,
     pub(crate) inputs: Inputs,
     usage: Option<Usage>,
-    has_own_message: bool,
-    was_held: bool,
+    has_marked_prompt: bool,
+    is_marked: bool,
     /// The agent's last words are written.
     is_whole: bool,
     /// A check runs in the background.
@@ -98,13 +98,13 @@ impl ShownTurn {
             event.payload.background_tasks > 0 && reading.own_calls().iter().any(gate::is_running_check);
         let waiting = Waiting::of_reading(&reading);
         let (turn, usage) = (reading.turn.take(), reading.usage.take());
-        let Reading { has_own_message, was_held, .. } = reading;
+        let Reading { has_marked_prompt, is_marked, .. } = reading;
         let cwd = event.cwd.to_string_lossy().into_owned();
         let mut inputs = Inputs::of_reading(reading, Changes::Unknown(String::new()), cwd);
         if !is_whole {
             inputs.said.extend(event.payload.last_text.clone());
         }
-        Self { turn, inputs, usage, has_own_message, was_held, is_whole, is_checking, waiting }
+        Self { turn, inputs, usage, has_marked_prompt, is_marked, is_whole, is_checking, waiting }
     }
 
     /// What the agent waits for, by its client's word and by the transcript.
@@ -196,7 +196,7 @@ impl StopCase {
         let known = known.map_err(StopError::Journal)?;
         event.stopwatch.lap("turn");
         let holds = self.holds(&known, &shown);
-        let hold_received = holds > 0 && shown.was_held;
+        let hold_received = holds > 0 && shown.is_marked;
         let waiting = shown.waiting(event, &self.root);
         let ShownTurn { turn, mut inputs, usage, is_whole, .. } = shown;
         let prompt = turn.map(|turn| turn.prompt);
@@ -357,7 +357,7 @@ impl StopCase {
     fn holds(&self, known: &KnownTurn, shown: &ShownTurn) -> u32 {
         let counted = known.turn.as_ref().map_or(0, |turn| turn.holds);
         match self.asked_by {
-            AskedBy::Client => counted.max(u32::from(shown.has_own_message)),
+            AskedBy::Client => counted.max(u32::from(shown.has_marked_prompt)),
             AskedBy::Person => 0,
         }
     }

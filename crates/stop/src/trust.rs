@@ -79,7 +79,7 @@ pub fn snapshot_settings(trust: journal::Trust, texts: &PolicyTexts) -> Option<S
         journal::Trust::Trusted => texts.load().ok(),
         _ => policy_of_user(texts),
     };
-    policy.and_then(|policy| policy.snapshot.with(Trust::Given).copied())
+    policy.and_then(|policy| policy.snapshot.with(Trust::Given).cloned())
 }
 
 /// The repository's own file stands last.

@@ -130,7 +130,7 @@ impl SnapshotOrder {
         let lock = lock_file(&settings.state, "snapshot", &repository);
         let _lock = Lock::acquire(&lock, Duration::ZERO).map_err(|_| SnapshotProblem::Locked)?;
         let git = settings.git.within(TIME_LIMIT);
-        let snapshots = configured_snapshots(repository, &git, &self.settings)?;
+        let snapshots = configured_snapshots(repository, &git, &self.settings, &settings.state)?;
         let now = Timestamp::now();
         let new = NewSnapshot {
             reason: SnapshotReason::TurnStart { began_ns: self.began_ns },

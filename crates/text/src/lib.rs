@@ -26,3 +26,6 @@ pub use size::size_in_words;
 pub use table::{Cell, Column, Table};
 pub use width::{fit, wrap, wrap_behind};
 pub use word_finder::WordFinder;
+
+/// How everything begins that we tell an agent or a person. A prompt that begins so is our own text come back.
+pub const OWN_PREFIX: &str = "[checkstone]";

@@ -5,9 +5,6 @@ use crate::command_output::CommandOutput;
 use crate::file_edit::FileEdit;
 use crate::model::{Call, Kind, Outcome};
 
-/// The first words of everything we tell an agent. A prompt that begins with them is our own text come back.
-pub const OWN_PREFIX: &str = "[checkstone]";
-
 /// How the ids of tasks begin that are scripts, which end without an exit code.
 pub(crate) const SCRIPT: &str = "script ";
 
@@ -36,6 +33,22 @@ pub(crate) struct Record {
 }
 
 impl Record {
+    /// The same, with the texts that begin with the reader's `mark` told apart; an empty one marks nothing.
+    pub(crate) fn marked(mut self, mark: &str) -> Self {
+        let is_marked = |text: &str| !mark.is_empty() && text.starts_with(mark);
+        let is_told = |entry: &Entry| matches!(entry, Entry::ToldAside(text) if is_marked(text));
+        if self.entries.iter().any(is_told) {
+            self.entries = vec![Entry::MarkedAside];
+        }
+        self.entries.retain(|entry| !matches!(entry, Entry::ToldAside(_)));
+        for entry in &mut self.entries {
+            if matches!(entry, Entry::Prompt(prompt) if is_marked(&prompt.text)) {
+                *entry = Entry::MarkedPrompt;
+            }
+        }
+        self
+    }
+
     pub(crate) fn not_understood() -> Self {
         Self::default()
     }
@@ -53,10 +66,12 @@ impl Record {
 #[derive(Debug)]
 pub(crate) enum Entry {
     Prompt(Prompt),
-    /// Our own message, put before the agent as if a person had typed it.
-    Own,
-    /// Our own hold, in the words in which the client records what a hook said.
-    Held,
+    /// A text with the reader's mark, put before the agent as if a person had typed it.
+    MarkedPrompt,
+    /// What another program told the agent, as the client records it; nobody but its writer knows it by its mark.
+    ToldAside(String),
+    /// The same, with the reader's mark.
+    MarkedAside,
     /// The person interrupted the agent.
     Interrupted,
     /// The client says that a turn begins here; its prompt follows.

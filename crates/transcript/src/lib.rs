@@ -37,7 +37,6 @@ mod windows_path;
 
 pub use command_output::CommandOutput;
 pub use edit_nature::EditNature;
-pub use entry::OWN_PREFIX;
 pub use file_edit::FileEdit;
 pub use format::is_text_of_client;
 pub use model::{Agent, Call, Coverage, Extent, Kind, Message, Outcome, Reading, Turn, Usage};

@@ -50,17 +50,17 @@ pub struct Reading {
     /// What the agent said in the turn, as snippets.
     #[serde(skip)]
     pub messages: Vec<Message>,
-    /// The last text of the agent in the turn, whole (up to 256 KiB): hooks compare it with the payload's
-    /// own copy to tell whether the client has written everything yet.
+    /// The last text of the agent in the turn, whole (up to 256 KiB): whoever knows it from elsewhere can
+    /// tell by it whether the client has written everything yet.
     #[serde(skip)]
     pub last_assistant: Option<String>,
-    /// Our own message was put before the agent in this turn as a prompt: the turn has been held, whoever counted.
+    /// A text with the reader's mark was put before the agent in this turn as a prompt.
     #[serde(skip)]
-    pub has_own_message: bool,
-    /// A message of ours reached the agent in this turn.
+    pub has_marked_prompt: bool,
+    /// A text with the reader's mark reached the agent in this turn.
     #[serde(skip)]
-    pub was_held: bool,
-    /// The person interrupted the agent, which did nothing after that: clients ask no hook then.
+    pub is_marked: bool,
+    /// The person interrupted the agent, which did nothing after that.
     #[serde(skip)]
     pub interrupted: bool,
     #[serde(skip)]
@@ -232,8 +232,8 @@ impl Reading {
             earlier_calls: 0,
             messages: Vec::new(),
             last_assistant: None,
-            has_own_message: false,
-            was_held: false,
+            has_marked_prompt: false,
+            is_marked: false,
             interrupted: false,
             session: SessionState::default(),
         }

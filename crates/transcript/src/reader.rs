@@ -31,6 +31,9 @@ pub struct Options {
     pub count_lines_up_to: u64,
     /// The calls of the turns from this one on are read too: nobody judged them.
     pub since: Option<TurnStart>,
+    /// How the texts begin that the reader's own program gives to agents: they come back in transcripts, and no person typed
+    /// them. Empty if there are none.
+    pub mark: &'static str,
 }
 
 /// A turn by what is known of its beginning.
@@ -51,6 +54,7 @@ impl Default for Options {
             max_bytes: 64 * 1024 * 1024,
             count_lines_up_to: 4 * 1024 * 1024,
             since: None,
+            mark: "",
         }
     }
 }
@@ -272,7 +276,7 @@ fn turn_of_lines(source: &Source<'_>, agent: Agent, options: &Options) -> FoundT
         if is_blank(&line) {
             continue;
         }
-        if !turn.take(record_of(&line, agent), line.offset) {
+        if !turn.take(record_of(&line, agent, options.mark), line.offset) {
             break;
         }
     }
@@ -282,7 +286,7 @@ fn turn_of_lines(source: &Source<'_>, agent: Agent, options: &Options) -> FoundT
     }
     let mut found = turn.found(reached_start, cut.filter(|_| !reached_start));
     number_lines(source, &mut found.records, &seen, options);
-    found.session = session_before(lines, seen.last().copied().unwrap_or_default(), agent);
+    found.session = session_before(lines, seen.last().copied().unwrap_or_default(), (agent, options.mark));
     found
 }
 
@@ -290,7 +294,7 @@ fn turn_of_lines(source: &Source<'_>, agent: Agent, options: &Options) -> FoundT
 const SESSION_BYTES: u64 = 256 * 1024;
 
 /// What the lines before `turn` say about the session.
-fn session_before(mut lines: ReverseLines<'_>, turn: u64, agent: Agent) -> SessionWatch {
+fn session_before(mut lines: ReverseLines<'_>, turn: u64, (agent, mark): (Agent, &str)) -> SessionWatch {
     let mut records = Vec::new();
     let floor = turn.saturating_sub(SESSION_BYTES);
     lines.need_none_before(floor);
@@ -299,7 +303,7 @@ fn session_before(mut lines: ReverseLines<'_>, turn: u64, agent: Agent) -> Sessi
             break;
         }
         if format::tells_of_session(agent, line.bytes) {
-            records.push(record_of(&line, agent));
+            records.push(record_of(&line, agent, mark));
         }
     }
     let mut session = SessionWatch::default();
@@ -308,9 +312,13 @@ fn session_before(mut lines: ReverseLines<'_>, turn: u64, agent: Agent) -> Sessi
 }
 
 /// What a line says that is not blank.
-pub(crate) fn record_of(line: &Line<'_>, agent: Agent) -> Record {
+pub(crate) fn record_of(line: &Line<'_>, agent: Agent, mark: &str) -> Record {
     let torn = line.unterminated && serde_json::from_slice::<serde::de::IgnoredAny>(line.bytes).is_err();
-    if line.too_long || torn { Record::not_understood() } else { format::record(agent, line.bytes) }
+    if line.too_long || torn {
+        Record::not_understood()
+    } else {
+        format::record(agent, line.bytes).marked(mark)
+    }
 }
 
 pub(crate) fn is_blank(line: &Line<'_>) -> bool {
@@ -368,7 +376,7 @@ pub(crate) fn records_of_document(source: &Source<'_>, options: &Options) -> Res
         newlines +=
             memchr::memchr_iter(b'\n', text.as_bytes().get(position..offset).unwrap_or_default()).count();
         position = position.max(offset);
-        let record = gemini_document::record(message);
+        let record = gemini_document::record(message).marked(options.mark);
         records.push(Placed { record, offset: offset as u64, line: Some(newlines as u64 + 1) });
     }
     if document.torn {
@@ -407,8 +415,9 @@ pub(crate) fn reading(
     if let Some(turn) = &turn {
         add_calls(&mut timeline, turn);
     }
-    let Timeline { calls, messages, last_assistant, usage, has_own_message, was_held, interrupted, .. } =
-        timeline;
+    let Timeline {
+        calls, messages, last_assistant, usage, has_marked_prompt, is_marked, interrupted, ..
+    } = timeline;
     let reading = Reading {
         agent: Some(agent),
         turn,
@@ -419,8 +428,8 @@ pub(crate) fn reading(
         messages,
         last_assistant,
         // Without a prompt before it, it is no answer to a turn: a person may begin a session with it.
-        has_own_message: has_own_message && opening,
-        was_held: was_held && opening,
+        has_marked_prompt: has_marked_prompt && opening,
+        is_marked: is_marked && opening,
         interrupted,
         session,
     };

@@ -160,7 +160,7 @@ fn calls_since(
     while let Ok(Some(line)) = lines.next_line() {
         let offset = line.offset;
         seen.push(offset);
-        let mut record = format::record(agent, line.bytes);
+        let mut record = format::record(agent, line.bytes).marked(options.mark);
         texts.add(&mut record);
         if made_at(&record).and_then(instant).is_some_and(|at| at < began) {
             break;

@@ -23,9 +23,9 @@ pub(crate) struct Timeline {
     pub(crate) messages: Vec<Message>,
     pub(crate) last_assistant: Option<String>,
     pub(crate) usage: Option<ContextUse>,
-    pub(crate) has_own_message: bool,
-    /// A message of ours reached the agent, as a prompt or as its client's word about the hook.
-    pub(crate) was_held: bool,
+    pub(crate) has_marked_prompt: bool,
+    /// A text with the reader's mark reached the agent, as a prompt or beside it.
+    pub(crate) is_marked: bool,
     /// The person interrupted the agent, which did nothing after that.
     pub(crate) interrupted: bool,
     /// Ids of the sub-agents that were at work.
@@ -74,13 +74,13 @@ pub(crate) fn timeline(records: Vec<Placed>) -> Timeline {
                         timeline.subagents.push(id);
                     }
                 }
-                Entry::Own => {
-                    timeline.has_own_message = true;
-                    timeline.was_held = true;
+                Entry::MarkedPrompt => {
+                    timeline.has_marked_prompt = true;
+                    timeline.is_marked = true;
                 }
-                Entry::Held => timeline.was_held = true,
+                Entry::MarkedAside => timeline.is_marked = true,
                 Entry::Interrupted => timeline.interrupted = true,
-                Entry::Launched(_) | Entry::Answered(_) => {}
+                Entry::Launched(_) | Entry::Answered(_) | Entry::ToldAside(_) => {}
                 Entry::Prompt(_) | Entry::TurnStarts | Entry::Expansion | Entry::Rewind(_) => {}
             }
         }

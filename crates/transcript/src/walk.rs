@@ -38,10 +38,10 @@ const CUT_AT_ONCE: u64 = 4 * 1024 * 1024;
 #[derive(Debug)]
 pub struct WalkedTurn {
     pub reading: Reading,
-    /// We held the turn when it took place; the reading ends before that.
-    pub was_held: bool,
-    /// What the agent said after that hold.
-    pub said_after_hold: Vec<String>,
+    /// A text with the reader's mark reached the agent in it; the reading ends before that.
+    pub is_marked: bool,
+    /// What the agent said after that.
+    pub said_after_mark: Vec<String>,
     /// Where the reading ends in the file.
     pub end: u64,
     /// Nothing follows it in the file.
@@ -196,7 +196,11 @@ impl<'a> Walk<'a> {
                 Ok(Some(line)) => {
                     *number += 1;
                     if !is_blank(&line) {
-                        return Some((record_of(&line, self.agent), line.offset, Some(*number)));
+                        return Some((
+                            record_of(&line, self.agent, self.options.mark),
+                            line.offset,
+                            Some(*number),
+                        ));
                     }
                 }
                 Err(error) => {
@@ -350,25 +354,29 @@ impl<'a> Walk<'a> {
     fn walked(&mut self, stretch: Stretch) -> WalkedTurn {
         let Stretch { mut records, mut after, mut end, mut until, opening, cut } = stretch;
         let is_last = end == self.length;
-        let is_hold = |kept: &Kept| {
-            kept.placed.record.entries.iter().any(|entry| matches!(entry, Entry::Own | Entry::Held))
+        let is_mark = |kept: &Kept| {
+            kept.placed
+                .record
+                .entries
+                .iter()
+                .any(|entry| matches!(entry, Entry::MarkedPrompt | Entry::MarkedAside))
         };
-        let mut said_after_hold = Vec::new();
-        let mut after_hold = Vec::new();
+        let mut said_after_mark = Vec::new();
+        let mut after_mark = Vec::new();
         // Without a prompt before it, it is no answer to a turn.
-        let hold = if opening { records.iter().position(is_hold) } else { None };
-        if let Some(hold) = hold {
-            let rest = records.split_off(hold);
+        let mark = if opening { records.iter().position(is_mark) } else { None };
+        if let Some(mark) = mark {
+            let rest = records.split_off(mark);
             if let Some(first) = rest.first() {
                 (after, end) = (first.before, first.placed.offset);
             }
             until = rest.iter().find_map(|kept| time_of(&kept.placed.record)).or(until);
             for entry in rest.iter().flat_map(|kept| &kept.placed.record.entries) {
                 if let Entry::Said(said) = entry {
-                    said_after_hold.push(said.text.clone());
+                    said_after_mark.push(said.text.clone());
                 }
             }
-            after_hold = rest;
+            after_mark = rest;
         }
         if cut.is_some() {
             let floor = end.saturating_sub(self.options.max_bytes);
@@ -394,8 +402,8 @@ impl<'a> Walk<'a> {
             subagents.add_calls(timeline, turn, until, options);
         });
         self.session = session;
-        after_hold.iter().for_each(|kept| self.session.see(&kept.placed.record));
-        WalkedTurn { reading, was_held: hold.is_some(), said_after_hold, end, is_last }
+        after_mark.iter().for_each(|kept| self.session.see(&kept.placed.record));
+        WalkedTurn { reading, is_marked: mark.is_some(), said_after_mark, end, is_last }
     }
 
     /// Of a turn that is larger than the reader would read, only the end is kept.

@@ -120,7 +120,7 @@ impl SubagentFile {
             if is_blank(&line) {
                 continue;
             }
-            let record = record_of(&line, agent);
+            let record = record_of(&line, agent, "");
             if !record.entries.is_empty() {
                 return Some(Placed { record, offset: line.offset, line: Some(self.line) });
             }

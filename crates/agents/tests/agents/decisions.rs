@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use agents::{Answer, Event, HoldForm, Payload};
 use serde_json::{Value, json};
-use transcript::{Agent, OWN_PREFIX};
+use text::OWN_PREFIX;
+use transcript::Agent;
 
 fn events() -> Vec<Event> {
     vec![

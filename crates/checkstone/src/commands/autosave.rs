@@ -12,7 +12,7 @@ use journal::{Journal, PushState, Session, Turn};
 use serde::Serialize;
 use stop::SESSIONS_LOOKED_AT;
 use text::counted;
-use transcript::{Agent, Options, Reading, visible};
+use transcript::{Agent, Reading, visible};
 
 use super::background::{self, EndedPush};
 use crate::agent_name::AgentName;
@@ -189,7 +189,7 @@ fn prepare(
 }
 
 fn reading(agent: Agent, path: Option<&Path>) -> Reading {
-    let options = Options { agent: Some(agent), ..Options::default() };
+    let options = gate::reading_options(Some(agent));
     match path {
         Some(path) => transcript::read(path, &options),
         None => transcript::read_bytes(&[], &options),

@@ -1,15 +1,18 @@
 //! `checkstone init`: registers the hooks in the clients that are here, and gives the repository a policy.
 
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use agents::registration::status_line::{self, StatusLineOwner};
 use agents::registration::{CodexConfig, settings};
 use agents::{Program, Registration, events};
-use changes::Repository;
+use changes::{Repository, Request};
 use journal::Author;
 use serde::Serialize;
 use stop::policy_files::FILE_NAME;
+use stop::trust;
+use text::{counted, size_in_words};
 use transcript::Agent;
 
 use crate::agent_name::AgentName;
@@ -21,6 +24,7 @@ use crate::file_change::{
     self, Answer, ChangeState, ClientOutput, FileChange, FileChangeOutput, Manner, told,
 };
 use crate::git_hook::{GitHook, GitHookName, GitHookOutput, PlannedGitHook};
+use crate::home_relative::home_relative;
 use crate::journal_access;
 use crate::new_policy::NewPolicy;
 use crate::own_program::OwnProgram;
@@ -148,7 +152,9 @@ pub(crate) fn run(arguments: &InitArguments, printer: &Printer) -> Result<ExitCo
         shown.chain(policy.as_mut().map(|(change, _)| change)).for_each(FileChange::not_done);
     }
     let policy = policy.map(|(change, policy)| (change, policy.presets));
-    let report = Report { clients, git_hooks, policy, program, dry_run: arguments.dry_run };
+    let is_done = answer == Answer::Go && !arguments.json;
+    let proposal = repository.as_ref().filter(|_| is_done).and_then(snapshot_proposal);
+    let report = Report { clients, git_hooks, policy, program, proposal, dry_run: arguments.dry_run };
     if arguments.json {
         printer.json(&report.output())?;
     } else {
@@ -159,6 +165,25 @@ pub(crate) fn run(arguments: &InitArguments, printer: &Printer) -> Result<ExitCo
     } else {
         file_change::exit_code(report.changes())
     })
+}
+
+/// Snapshots at every prompt, and what they would cost here; nothing where they are on.
+fn snapshot_proposal(repository: &Repository) -> Option<String> {
+    let files = repository_policy::files(&repository.root);
+    let settings = trust::snapshot_settings(journal::Trust::Unknown, files.texts()).unwrap_or_default();
+    if settings.at_turn_start {
+        return None;
+    }
+    let pending = changes::start_in(repository.clone(), &environment::git()).ok()?;
+    let changed = pending.change_set(Request::Worktree).ok()?.files;
+    let sizes =
+        changed.iter().filter_map(|file| repository.root.join(file.path.as_path()).symlink_metadata().ok());
+    let size = size_in_words(sizes.filter(Metadata::is_file).map(|found| found.len()).sum());
+    let (count, file) = (counted(changed.len(), "file"), home_relative(&environment::configuration_file()?));
+    Some(format!(
+        "Optional: `at_turn_start = true` under `[snapshot]` in `{file}` keeps the working tree at every prompt. It costs one `git status` \
+         and reads what is not committed, here {count} ({size}), while the agent goes on."
+    ))
 }
 
 /// An agent may give a repository its first policy, and not a weaker one than it has, or had when the person asked.
@@ -520,6 +545,8 @@ struct Report {
     git_hooks: Vec<PlannedGitHook>,
     policy: Option<(FileChange, Vec<String>)>,
     program: OwnProgram,
+    /// What else could be switched on, in one sentence.
+    proposal: Option<String>,
     dry_run: bool,
 }
 
@@ -565,6 +592,7 @@ impl Report {
             text.push_str("Nothing was changed: this was only shown.\n");
         } else if has_changed {
             text.push_str("Next: `checkstone doctor` proves that the hooks fire.\n");
+            text.extend(self.proposal.iter().map(|proposal| format!("{FAINT}{proposal}{FAINT:#}\n")));
         }
         text
     }

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use journal::{Journal, Session, switch};
 use serde::Serialize;
 use stop::{ClientEvent, Delivery, Purpose, SESSIONS_LOOKED_AT, Stop, Stopwatch, Workplace};
-use transcript::{Agent, Options, visible};
+use transcript::{Agent, visible};
 
 use crate::agent_name::AgentName;
 use crate::clients;
@@ -252,7 +252,7 @@ fn transcript(
     of_folder.retain(|path| !runs_elsewhere(path));
     let screen = tmux.screen(pane)?;
     let is_shown = |path: &&PathBuf| {
-        let reading = transcript::read(path, &Options { agent: Some(agent), ..Options::default() });
+        let reading = transcript::read(path, &gate::reading_options(Some(agent)));
         reading.last_assistant.is_some_and(|words| agents::shows(&screen, &words))
     };
     if let Some(path) = of_folder.iter().find(is_shown) {

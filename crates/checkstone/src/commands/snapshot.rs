@@ -8,15 +8,16 @@ use std::time::Duration;
 
 use change_set::BytePath;
 use changes::Repository;
+use gate::policy::SnapshotSettings;
 use jiff::Timestamp;
 use journal::Journal;
 use keeping::Difference;
 use keeping::snapshot::{
-    LeftOut, NewSnapshot, PrunableReasons, RestoreCaller, RestoreReport, Retention, SessionName, Side,
-    Skipped, Snapshot, SnapshotError, SnapshotReason, Snapshots, SubmoduleSnapshot, WhichWorktrees,
+    LeftOut, Mirror, NewSnapshot, PrunableReasons, RestoreCaller, RestoreReport, Retention, SessionName,
+    Side, Skipped, Snapshot, SnapshotError, SnapshotReason, Snapshots, SubmoduleSnapshot, WhichWorktrees,
 };
 use serde::Serialize;
-use stop::{configured_snapshots, trust};
+use stop::{configured_snapshots, mirror_of, trust};
 use text::{Cell, Column, Table, counted};
 use transcript::visible;
 
@@ -26,7 +27,7 @@ use crate::environment;
 use crate::error::{CommandError, ErrorKind, Warning};
 use crate::journal_access;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
-use crate::repository_argument::{RepositoryArgument, find};
+use crate::repository_argument::RepositoryArgument;
 use crate::repository_policy;
 
 /// A tree with gigabytes of new files takes its time.
@@ -78,7 +79,8 @@ enum SnapshotCommand {
     #[command(after_help = "Examples:
   checkstone snapshot restore latest
   checkstone snapshot restore 20261115-074912-3fa2c1 src/parser.rs --yes
-  checkstone snapshot restore --undo")]
+  checkstone snapshot restore --undo
+  checkstone snapshot restore --from-mirror")]
     Restore(RestoreArguments),
     /// Forget old snapshots
     ///
@@ -137,7 +139,7 @@ struct SnapshotDiffArguments {
 #[derive(Debug, clap::Args)]
 struct RestoreArguments {
     /// The snapshot: an id, the beginning of one, or `latest`
-    #[arg(required_unless_present = "undo", conflicts_with = "undo")]
+    #[arg(required_unless_present_any = ["undo", "from_mirror"], conflicts_with = "undo")]
     snapshot: Option<String>,
     /// Only these files and folders
     #[arg(conflicts_with = "undo")]
@@ -145,6 +147,9 @@ struct RestoreArguments {
     /// Go back to what was there before the last restore
     #[arg(long)]
     undo: bool,
+    /// Take it from the mirror (`mirror = true` in `[snapshot]`); a `.git` that is gone is made anew. `latest` by default
+    #[arg(long, conflicts_with = "undo")]
+    from_mirror: bool,
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
@@ -250,14 +255,18 @@ fn diff(arguments: &SnapshotDiffArguments, printer: &Printer) -> Result<ExitCode
 }
 
 fn restore(arguments: &RestoreArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
-    let place = SnapshotPlace::find(&arguments.repository)?;
-    let (snapshot, paths) = match &arguments.snapshot {
-        Some(id) => (place.snapshots.find(id)?, place.paths(&arguments.paths)?),
-        None => place.snapshots.undoable()?,
-    };
     if !arguments.yes {
         let preview = "pass `--yes`, or preview with `checkstone snapshot diff`";
         confirmation::must_be_possible("nothing restored", arguments.json, preview)?;
+    }
+    let mirror = arguments.from_mirror.then(|| use_mirror(&arguments.repository, printer)).transpose()?;
+    let place = SnapshotPlace::find(&arguments.repository)?;
+    let (snapshot, paths) = match &arguments.snapshot {
+        Some(id) => (place.snapshots.find(id)?, place.paths(&arguments.paths)?),
+        None if arguments.from_mirror => (place.snapshots.find("latest")?, Vec::new()),
+        None => place.snapshots.undoable()?,
+    };
+    if !arguments.yes {
         let scratch = environment::temporary_directory();
         let now = Side::WorkingTree { scratch: &scratch };
         let planned = place.snapshots.diff(now, Side::Snapshot(&snapshot), &paths)?;
@@ -272,7 +281,11 @@ fn restore(arguments: &RestoreArguments, printer: &Printer) -> Result<ExitCode, 
         }
     }
     let caller = calling(&place.repository.root);
-    let restored = place.snapshots.restore(&snapshot, &paths, caller, Timestamp::now())?;
+    let mut restored = place.snapshots.restore(&snapshot, &paths, caller, Timestamp::now())?;
+    if let (Some(mirror), true) = (&mirror, paths.is_empty()) {
+        let files = mirror.restore_files(&snapshot, &place.repository.root, &environment::git())?;
+        restored.written.extend(files);
+    }
     let output = SnapshotRestore {
         snapshot: &restored.snapshot.id,
         before: restored.before.as_ref().map(|before| before.id.as_str()),
@@ -304,6 +317,36 @@ fn prune(arguments: &SnapshotPruneArguments, printer: &Printer) -> Result<ExitCo
     })
 }
 
+/// Brings what the mirror has into the repository, which is made anew if it is gone.
+fn use_mirror(argument: &RepositoryArgument, printer: &Printer) -> Result<Mirror, CommandError> {
+    let folder = fs_err::canonicalize(argument.folder()?)?;
+    let state = journal_access::state_directory()?;
+    let git = environment::git().within(TIME_LIMIT);
+    let of = |root: &Path| mirror_of(root, &snapshot_settings(root), &state);
+    let root = match Repository::discover(&folder) {
+        Ok(repository) => repository.root,
+        Err(_) => folder.ancestors().find(|root| of(root).exists()).unwrap_or(&folder).to_owned(),
+    };
+    let mirror = of(&root);
+    if !mirror.exists() {
+        return Err(SnapshotError::NoMirror { root }.into());
+    }
+    if mirror.rebuild(&root, &git)? {
+        printer.progress(&format!("the repository in `{}` was made anew from its mirror", root.display()));
+    }
+    if let Ok(repository) = Repository::discover(&root) {
+        mirror.lend(&repository, &git)?;
+    }
+    Ok(mirror)
+}
+
+/// What the user's own configuration says, and a repository's file that is trusted.
+fn snapshot_settings(root: &Path) -> SnapshotSettings {
+    let files = repository_policy::files(root);
+    let trust = trust::of_file_or_unknown(journal().as_mut(), files.texts());
+    trust::snapshot_settings(trust, files.texts()).unwrap_or_default()
+}
+
 /// The repository, and where in it the command was called.
 struct SnapshotPlace {
     repository: Repository,
@@ -314,12 +357,28 @@ struct SnapshotPlace {
 impl SnapshotPlace {
     fn find(argument: &RepositoryArgument) -> Result<Self, CommandError> {
         let folder = fs_err::canonicalize(argument.folder()?)?;
-        let repository = find(&folder)?;
+        let state = journal_access::state_directory()?;
+        let (repository, settings) = match Repository::discover(&folder) {
+            Ok(repository) => {
+                let settings = snapshot_settings(&repository.root);
+                (repository, settings)
+            }
+            // Your home folder and `/` are no projects.
+            Err(error @ changes::Error::NotARepository { .. })
+                if folder.parent().is_some() && environment::home().as_deref() != Some(&folder) =>
+            {
+                let settings = snapshot_settings(&folder);
+                if !settings.mirror {
+                    return Err(CommandError::from(error).hint(
+                        "with `mirror = true` in `[snapshot]` of your own configuration it needs no repository",
+                    ));
+                }
+                (mirror_of(&folder, &settings, &state).stand_in(&folder)?, settings)
+            }
+            Err(error) => return Err(error.into()),
+        };
         let git = environment::git().within(TIME_LIMIT);
-        let files = repository_policy::files(&repository.root);
-        let trust = trust::of_file_or_unknown(journal().as_mut(), files.texts());
-        let settings = trust::snapshot_settings(trust, files.texts()).unwrap_or_default();
-        let snapshots = configured_snapshots(repository.clone(), &git, &settings)?;
+        let snapshots = configured_snapshots(repository.clone(), &git, &settings, &state)?;
         Ok(Self { repository, folder, snapshots })
     }
 
@@ -390,6 +449,9 @@ impl From<SnapshotError> for CommandError {
             E::Ambiguous { .. } => (Usage, "`checkstone snapshot list` shows the ids"),
             E::Outside { .. } => (Usage, "name files and folders in the working tree"),
             E::Spool { .. } => (Failed, "free some disk space, and make the git folder writable"),
+            E::NoMirror { .. } => {
+                (NotFound, "`mirror = true` in `[snapshot]` keeps one, from the next snapshot on")
+            }
             E::Forget { .. } => (Failed, "make the git folder writable"),
             E::Scratch { .. } => (Failed, "free some space there, or set `TMPDIR` to a folder that has some"),
             _ => (Failed, ""),
@@ -405,7 +467,7 @@ fn warn(left_out: &[LeftOut], printer: &Printer) {
     for left in left_out {
         let told = match &left.path {
             Some(path) => format!("`{path}` is not in the snapshot as it is: {}", left.reason),
-            None => format!("git could not look at everything: {}", left.reason),
+            None => format!("not everything is saved: {}", left.reason),
         };
         printer.warning(Warning::new(told));
     }

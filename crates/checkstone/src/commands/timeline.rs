@@ -48,10 +48,9 @@ const COUNT_LINES_UP_TO: u64 = 64 * 1024 * 1024;
 
 pub(crate) fn run(arguments: &TimelineArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let options = Options {
-        agent: arguments.agent.map(Agent::from),
         max_bytes: arguments.max_bytes,
         count_lines_up_to: COUNT_LINES_UP_TO,
-        ..Options::default()
+        ..gate::reading_options(arguments.agent.map(Agent::from))
     };
     let reading = transcript::read(&arguments.transcript, &options);
     if arguments.json {

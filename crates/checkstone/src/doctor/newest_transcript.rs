@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use transcript::{Agent, Extent, Options};
+use transcript::{Agent, Extent};
 
 use super::finding::Finding;
 use crate::home_relative::home_relative;
@@ -15,7 +15,7 @@ const MOST_ENTRIES: usize = 20_000;
 /// `home` is the client's own folder, such as `~/.claude`.
 pub(crate) fn look(agent: Agent, home: &Path) -> Option<Finding> {
     let path = newest(agent, home)?;
-    let coverage = transcript::read(&path, &Options { agent: Some(agent), ..Options::default() }).coverage;
+    let coverage = transcript::read(&path, &gate::reading_options(Some(agent))).coverage;
     let shown = home_relative(&path);
     let counts = format!("{} of {} records understood in `{shown}`", coverage.understood, coverage.records);
     Some(match coverage.extent {

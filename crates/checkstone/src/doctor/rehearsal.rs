@@ -9,8 +9,9 @@ use files::ChildError;
 use jiff::Timestamp;
 use serde_json::Value;
 use tempfile::TempDir;
+use text::OWN_PREFIX;
 use text::fit;
-use transcript::{Agent, OWN_PREFIX, visible};
+use transcript::{Agent, visible};
 
 use super::registered::{CommandLine, Hook, Registered};
 use super::rehearsed_turn::{FILE, RehearsedTurn, Tests};

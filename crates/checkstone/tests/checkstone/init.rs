@@ -247,6 +247,7 @@ fn a_link_into_a_dotfiles_repository_stays_a_link() {
       → I will ask for `cargo test` after changes to Rust code, because that is how such code is tested.
     `[folder]/bin/checkstone` is in a build folder, and gone after `cargo clean`: for good use, install the program first and run `init` from there.
     Next: `checkstone doctor` proves that the hooks fire.
+    Optional: `at_turn_start = true` under `[snapshot]` in `~/.config/checkstone/config.toml` keeps the working tree at every prompt. It costs one `git status` and reads what is not committed, here 1 file (762 B), while the agent goes on.
     --- stderr
     ");
     assert!(home.path(FILES[0]).is_symlink());
@@ -298,6 +299,7 @@ fn hooks_that_are_switched_off_and_packages_are_told() {
       → I will ask for `cargo test` after changes to Rust code, because that is how such code is tested.
     `[folder]/bin/checkstone` is in a build folder, and gone after `cargo clean`: for good use, install the program first and run `init` from there.
     Next: `checkstone doctor` proves that the hooks fire.
+    Optional: `at_turn_start = true` under `[snapshot]` in `~/.config/checkstone/config.toml` keeps the working tree at every prompt. It costs one `git status` and reads what is not committed, here 1 file (762 B), while the agent goes on.
     --- stderr
     ");
     let home = Home::new();

@@ -124,6 +124,62 @@ fn s6_submodules_are_taken_along_and_s7_large_files_are_named() {
     assert_eq!(taken["left_out"], json!([{"path": "large.txt", "reason": reason}]));
 }
 
+/// S11: the repository, the work and a named ignored file come back after `rm -rf .git`.
+#[test]
+fn s11_a_removed_repository_comes_back_from_its_mirror() {
+    let workplace = Workplace::new(None);
+    configure(&workplace, "[snapshot]\nmirror = true\nmirror_files = [\".env\"]\n");
+    workplace.write(".gitignore", ".env\n");
+    workplace.write(".env", "KEY=1\n");
+    changed(&workplace);
+    let (then, head, id) = (tree(&workplace), workplace.head(), create(&workplace));
+    for gone in [".git", "src", "notes"] {
+        std::fs::remove_dir_all(workplace.repo().join(gone)).unwrap();
+    }
+    std::fs::remove_file(workplace.repo().join(".env")).unwrap();
+    insta::assert_snapshot!(workplace.shown(&["snapshot", "restore", "--from-mirror", "--yes"]), @"
+    exit code: 0
+    --- stdout
+    ✓ restored [id]: 3 files written, 0 removed
+    `checkstone snapshot restore --undo` brings back what was there
+    --- stderr
+    the repository in `[folder]/repo` was made anew from its mirror
+    ");
+    assert_eq!(tree(&workplace), then);
+    assert_eq!(workplace.head(), head);
+    let diff = workplace.json(&["snapshot", "diff", &id, "--json"], "snapshot-diff.schema.json");
+    assert_eq!(diff["files"], json!([]));
+}
+
+/// Without a mirror there is nothing to bring back, and a folder in no repository has no snapshots; with one it has.
+#[test]
+fn a_folder_without_a_repository_has_snapshots_by_the_mirror() {
+    let workplace = Workplace::new(None);
+    std::fs::remove_dir_all(workplace.repo().join(".git")).unwrap();
+    insta::assert_snapshot!(workplace.shown(&["snapshot", "restore", "--from-mirror", "--yes"]), @"
+    exit code: 3
+    --- stdout
+    --- stderr
+    error: there is no mirror of `[folder]/repo`
+    hint: `mirror = true` in `[snapshot]` keeps one, from the next snapshot on
+    ");
+    insta::assert_snapshot!(workplace.shown(&["snapshot", "create"]), @"
+    exit code: 3
+    --- stdout
+    --- stderr
+    error: `[folder]/repo` is not inside a git repository
+    hint: change to a git repository, or name a folder in one with `--repo`
+    hint: with `mirror = true` in `[snapshot]` of your own configuration it needs no repository
+    ");
+    configure(&workplace, "[snapshot]\nmirror = true\n");
+    let (then, id) = (tree(&workplace), create(&workplace));
+    changed(&workplace);
+    let restored =
+        workplace.json(&["snapshot", "restore", &id, "--yes", "--json"], "snapshot-restore.schema.json");
+    assert_eq!(restored["written"], json!(["README.md", "src/lib.rs"]));
+    assert_eq!(tree(&workplace), then);
+}
+
 /// Paths are meant from where the command is called, and those outside are refused.
 #[test]
 fn paths_are_taken_from_the_current_folder() {
@@ -276,7 +332,7 @@ fn an_unreadable_file_is_reported() {
     assert!(left.iter().any(|left| left["reason"].as_str().unwrap().contains("shut")), "{left:?}");
     insta::assert_snapshot!(redacted(&output.stderr), @"
     warning: `closed` is not in the snapshot as it is: Permission denied (os error 13)
-    warning: git could not look at everything: warning: could not open directory 'shut/': Permission denied
+    warning: not everything is saved: warning: could not open directory 'shut/': Permission denied
     ");
     std::fs::set_permissions(workplace.repo().join("shut"), PermissionsExt::from_mode(0o755)).unwrap();
 }

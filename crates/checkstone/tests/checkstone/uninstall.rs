@@ -80,6 +80,7 @@ fn a_persons_own_status_line_stays() {
       → I will ask for `cargo test` after changes to Rust code, because that is how such code is tested.
     `[folder]/bin/checkstone` is in a build folder, and gone after `cargo clean`: for good use, install the program first and run `init` from there.
     Next: `checkstone doctor` proves that the hooks fire.
+    Optional: `at_turn_start = true` under `[snapshot]` in `~/.config/checkstone/config.toml` keeps the working tree at every prompt. It costs one `git status` and reads what is not committed, here 1 file (762 B), while the agent goes on.
     "#);
     assert_eq!(home.value(claude)["statusLine"]["command"], "~/line.sh");
     home.succeeds(&["uninstall", "--yes"]);

@@ -176,7 +176,7 @@ table! {
 
 table! {
     /// Which snapshots are taken by themselves, how long those are kept, and what every snapshot leaves out.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct SnapshotSettings, layer SnapshotLayer {
         /// One at the start of every turn.
         at_turn_start: Boolean = false;
@@ -186,6 +186,11 @@ table! {
         keep_for: Time = Duration::from_secs(7 * 24 * 60 * 60);
         /// A larger file, in MB, is left out and named.
         largest_file_mb: Whole<u64, 1> = 50;
+        /// A copy of the repository in the state directory, brought up to date by every snapshot: `rm -rf .git` then loses nothing that a
+        /// snapshot has. It takes as much room as the repository.
+        mirror: Boolean = false;
+        /// Ignored files that the mirror keeps too, by their paths: `.env`.
+        mirror_files: Names = Vec::new();
     }
 }
 

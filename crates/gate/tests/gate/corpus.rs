@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use gate::{Changes, Decision, History, Inputs, PlanFile, Rule, Stop, judge};
 use serde::Deserialize;
-use transcript::{Agent, Options};
+use transcript::Agent;
 
 use crate::turns::{asked, policy, required, sentences};
 
@@ -58,7 +58,7 @@ pub(crate) fn load(folder: &Path) -> (Labelled, Option<Agent>, Inputs) {
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let lines = folder.join("transcript.jsonl");
     let transcript = if lines.is_file() { lines } else { folder.join("transcript.json") };
-    let reading = transcript::read(&transcript, &Options::default());
+    let reading = transcript::read(&transcript, &gate::reading_options(None));
     let agent = reading.agent;
     let mut inputs = Inputs::of_reading(reading, labelled.changes.clone(), labelled.cwd.clone());
     inputs.stop = labelled.stop.clone();

@@ -38,7 +38,7 @@ fn the_defaults_that_are_told_are_those_that_count() {
             told += defaults(key.name, table, &mut text);
         }
     }
-    assert_eq!(told, 43, "{text}");
+    assert_eq!(told, 45, "{text}");
     let (with, without) = (load(&text), load(""));
     assert_eq!(serde_json::to_value(&with).unwrap(), serde_json::to_value(&without).unwrap());
 }

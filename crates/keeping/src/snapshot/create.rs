@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use change_set::BytePath;
 use changes::Repository;
-use changes::git::WRITING;
+use changes::git::{Git, WRITING};
 use changes::state::{CLOCK_TICK_NS, nanoseconds_of};
 use changes::status::{self, EntryKind};
 use jiff::Timestamp;
@@ -22,7 +22,7 @@ use super::leftovers::{self, UnfinishedPacks};
 use super::own_packs::OwnPacks;
 use super::stream::ImportStream;
 use super::submodule_snapshot::InnerSnapshots;
-use super::{REFS, SessionName, Snapshot, SnapshotError, SnapshotFacts, SnapshotReason, Snapshots};
+use super::{FileMode, REFS, SessionName, Snapshot, SnapshotError, SnapshotFacts, SnapshotReason, Snapshots};
 use crate::working_tree::{PathKind, WorkingTree};
 
 /// What stands before the facts in a commit's message.
@@ -37,6 +37,12 @@ const FAST: &str = "pack.compression=1";
 /// More bytes than this are stored as they are: compressing them would take longer than all the rest.
 const COMPRESSED: u64 = 4 << 20;
 const NOT_COMPRESSED: &str = "pack.compression=0";
+
+/// What files mostly have, by the user's umask. Others are noted.
+const USUAL_MODES: [u32; 4] = [0o644, 0o755, 0o664, 0o775];
+
+/// A tree with more of them is one of a user with another umask, under which they come back as well.
+const MOST_MODES: usize = 1000;
 
 /// A file that goes on changing is read so often.
 const ATTEMPTS: usize = 3;
@@ -91,10 +97,51 @@ impl Snapshots {
         let taken = inner.taken.clone();
         let reading = self.look(new, &self.ref_name(&id), &self.repository.git_dir, inner);
         let kept = reading.and_then(|reading| self.keep(&id, new, reading));
-        if kept.is_err() {
-            self.forget_in_submodules(&id, &taken);
+        let mut kept = kept.inspect_err(|_| self.forget_in_submodules(&id, &taken))?;
+        if let Some(mirror) = &self.mirror
+            && let Err(error) = mirror.update(self, &id)
+        {
+            kept.facts
+                .left_out
+                .push(LeftOut { path: None, reason: format!("nothing is in the mirror: {error}") });
         }
-        kept
+        Ok(kept)
+    }
+
+    /// Files as they lie here, whether git ignores them or not, as a commit in the repository of `git`. Those that are not
+    /// here are left out.
+    pub(super) fn keep_files(&self, git: &Git, name: &str, paths: &[BytePath]) -> Result<(), SnapshotError> {
+        let root = &self.repository.root;
+        let folder_of_input = &self.repository.git_dir;
+        let spool = |source| SnapshotError::Spool { folder: folder_of_input.clone(), source };
+        let folder =
+            WorkingTree::open(root).map_err(|source| SnapshotError::Root { root: root.clone(), source })?;
+        let mut contents = ContentReader {
+            folder,
+            root: root.clone(),
+            largest_file: self.largest_file,
+            bytes: 0,
+            left_out: Vec::new(),
+            modes: Vec::new(),
+        };
+        let mut write = || -> io::Result<File> {
+            let mut changes = ImportStream::new(folder_of_input)?;
+            for path in paths {
+                if let Ok(kind @ (PathKind::File { .. } | PathKind::Symlink)) = contents.folder.kind(path) {
+                    contents.one(&mut changes, path, EntryKind::Untracked, kind)?;
+                }
+            }
+            let mut stream = ImportStream::new(folder_of_input)?;
+            stream.line(&format!("commit {name}"))?;
+            stream.line("mark :1")?;
+            stream.line("committer checkstone <snapshot@checkstone.invalid> 0 +0000")?;
+            stream.data(&mut serde_json::to_vec(&contents.modes)?.as_slice())??;
+            ended(stream, changes.finish()?)
+        };
+        let input = write().map_err(spool)?;
+        let arguments: Vec<&str> = WRITING.iter().chain(&IMPORT).copied().collect();
+        git.start_with(&arguments, Stdio::from(input))?.finish()?;
+        Ok(())
     }
 
     /// What was read becomes the snapshot.
@@ -140,6 +187,7 @@ impl Snapshots {
             largest_file: self.largest_file,
             bytes: 0,
             left_out: inner.left_out,
+            modes: Vec::new(),
         };
         let mut changes = ImportStream::new(folder_of_input).map_err(spool)?;
         contents.write(&mut changes, &collected, &converted).map_err(spool)?;
@@ -164,6 +212,7 @@ impl Snapshots {
             left_out: contents.left_out,
             late,
             submodules: inner.taken,
+            modes: contents.modes,
         };
         let head = collected.head.as_deref();
         header(&mut stream, name, new.message, &facts, head).map_err(spool)?;
@@ -261,6 +310,7 @@ struct ContentReader {
     largest_file: u64,
     bytes: u64,
     left_out: Vec<LeftOut>,
+    modes: Vec<FileMode>,
 }
 
 impl ContentReader {
@@ -362,6 +412,10 @@ impl ContentReader {
             };
             if stamp(&file)? == before && before.0 == length {
                 self.bytes += length;
+                let mode = file.metadata()?.mode() & 0o777;
+                if !USUAL_MODES.contains(&mode) && self.modes.len() < MOST_MODES {
+                    self.modes.push(FileMode { path: path.clone(), mode });
+                }
                 return Ok(());
             }
         }

@@ -303,7 +303,9 @@ impl Restoring<'_> {
             }
             (_, Some(new)) => {
                 let (folder, executable) = (&self.folder, is_executable(new));
-                self.blobs.with(&new.id, |content| folder.write(path, content, executable))?;
+                let known = self.restored.snapshot.facts.modes.iter().find(|known| known.path == *path);
+                let known = known.map(|known| known.mode);
+                self.blobs.with(&new.id, |content| folder.write(path, content, executable, known))?;
             }
         }
         Ok(())

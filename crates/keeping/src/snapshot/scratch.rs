@@ -25,7 +25,8 @@ impl Scratch {
         let failed = |source| SnapshotError::Scratch { folder: parent.to_owned(), source };
         let folder =
             tempfile::Builder::new().prefix("checkstone-diff-").tempdir_in(parent).map_err(failed)?;
-        lay_out(folder.path(), repository).map_err(failed)?;
+        lay_out(folder.path(), repository.object_format()).map_err(failed)?;
+        lend_objects(folder.path(), repository).map_err(failed)?;
         Ok(Self { folder })
     }
 
@@ -54,18 +55,21 @@ impl Scratch {
 
 /// What git needs to take the folder for a repository: it has no command that makes one without templates and the
 /// user's defaults for new ones.
-fn lay_out(folder: &Path, repository: &Repository) -> io::Result<()> {
+pub(super) fn lay_out(folder: &Path, format: ObjectFormat) -> io::Result<()> {
     let write = |name: &str, content: &[u8]| fs_err::write(folder.join(name), content);
     for name in ["refs", "objects/info", "objects/pack"] {
         fs_err::create_dir_all(folder.join(name))?;
     }
-    let format = match repository.object_format() {
+    let format = match format {
         ObjectFormat::Sha1 => "",
         ObjectFormat::Sha256 => "[extensions]\nobjectFormat = sha256\n",
     };
     write("HEAD", b"ref: refs/heads/none\n")?;
-    write("config", format!("[core]\nrepositoryFormatVersion = 1\nbare = true\n{format}").as_bytes())?;
+    write("config", format!("[core]\nrepositoryFormatVersion = 1\nbare = true\n{format}").as_bytes())
+}
+
+fn lend_objects(folder: &Path, repository: &Repository) -> io::Result<()> {
     let mut objects = BytePath::from(repository.common_dir.join("objects").as_path()).quoted();
     objects.push(b'\n');
-    write("objects/info/alternates", &objects)
+    fs_err::write(folder.join("objects/info/alternates"), &objects)
 }

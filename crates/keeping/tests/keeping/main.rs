@@ -7,6 +7,7 @@
 mod commits;
 mod comparisons;
 mod kills;
+mod mirrors;
 mod pushes;
 mod restores;
 mod retention;

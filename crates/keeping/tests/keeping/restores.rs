@@ -186,6 +186,28 @@ fn ignored_files_are_left_alone() {
     assert!(!sandbox.repo.join("folder/new").exists() && !sandbox.repo.join(".gitignore").exists());
 }
 
+/// What only its owner may read comes back so, and a file that is there keeps what it allows.
+#[test]
+fn permissions_come_back_where_they_are_known() {
+    let sandbox = Sandbox::new();
+    let path = |name: &str| sandbox.repo.join(name);
+    let mode = |name: &str| fs_err::metadata(path(name)).unwrap().permissions().mode() & 0o777;
+    let allow =
+        |name: &str, mode: u32| fs_err::set_permissions(path(name), PermissionsExt::from_mode(mode)).unwrap();
+    for (name, mode) in [("secret", 0o600), ("script", 0o700), ("shared", 0o644), ("stays", 0o600)] {
+        sandbox.write(name, "work\n");
+        allow(name, mode);
+    }
+    let snapshot = sandbox.snapshot();
+    for name in ["secret", "script", "shared"] {
+        sandbox.remove(name);
+    }
+    sandbox.write("stays", "damaged\n");
+    allow("stays", 0o640);
+    assert_eq!(restore(&sandbox, &snapshot, &[]), [""; 0]);
+    assert_eq!([mode("secret"), mode("script"), mode("shared"), mode("stays")], [0o600, 0o700, 0o644, 0o640]);
+}
+
 #[test]
 fn submodules_and_what_is_not_checked_out_stay() {
     let sandbox = Sandbox::with_submodule();

@@ -85,7 +85,7 @@ impl ReplayedSession {
             return ReplayedTurn::not_judged(&turn, reason);
         }
         let mut replayed = ReplayedTurn::not_judged(&turn, NotJudged::NotUnderstood);
-        let WalkedTurn { mut reading, said_after_hold, is_last, .. } = turn;
+        let WalkedTurn { mut reading, said_after_mark, is_last, .. } = turn;
         let broke_off = || broke_off(&reading).then_some(Waiting::Interrupted);
         let waiting = Waiting::of_record(&reading).or_else(|| if is_last { None } else { broke_off() });
         let elapsed_ms = elapsed(&reading);
@@ -104,7 +104,7 @@ impl ReplayedSession {
         let open = open_actions(&verdict, &inputs.history, Delivery::Sure);
         let held_before = open.into_iter().map(str::to_owned).collect();
         // What an agent cannot do, it says in answer to the hold.
-        inputs.said.extend(said_after_hold);
+        inputs.said.extend(said_after_mark);
         let waived = gate::waivers(policy, &inputs);
         let mut reported = inputs.history.reported;
         reported.extend(gate::reports(&verdict));
@@ -127,7 +127,7 @@ impl ReplayedTurn {
             prompt: opened.map(|opened| opened.prompt.clone()).unwrap_or_default(),
             started_at: opened.and_then(|opened| opened.started_at.clone()),
             line: opened.and_then(|opened| opened.line),
-            was_held: turn.was_held,
+            was_held: turn.is_marked,
             judged: Err(reason),
         }
     }

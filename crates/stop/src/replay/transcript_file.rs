@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use programs::repository::Repository;
 use sha2::{Digest as _, Sha256};
 use text::hexadecimal;
-use transcript::{Agent, Options, Reading, WalkedTurn};
+use transcript::{Agent, Reading, WalkedTurn};
 
 use crate::policy_files::PolicyTexts;
 use crate::replay::replayed_session::{NotJudged, ReplayedSession, ReplayedTurn};
@@ -98,7 +98,7 @@ impl ReplayPolicies {
 
 /// Walks one file and judges its turns.
 pub(crate) fn walk(path: &Path, filter: &ReplayFilter, progress: &AtomicU64) -> ReplayedFile {
-    let mut walk = match transcript::walk(path, &Options::default()) {
+    let mut walk = match transcript::walk(path, &gate::reading_options(None)) {
         Ok(walk) => walk,
         Err(reason) => return ReplayedFile::Unread(reason.to_string()),
     };

@@ -23,12 +23,12 @@ fn turn(id: &str, calls: Vec<Call>) -> WalkedTurn {
         earlier_calls: 0,
         messages: Vec::new(),
         last_assistant: None,
-        has_own_message: false,
-        was_held: false,
+        has_marked_prompt: false,
+        is_marked: false,
         interrupted: false,
         session: transcript::SessionState::default(),
     };
-    WalkedTurn { reading, was_held: false, said_after_hold: Vec::new(), end: 0, is_last: true }
+    WalkedTurn { reading, is_marked: false, said_after_mark: Vec::new(), end: 0, is_last: true }
 }
 
 fn decision(turn: &ReplayedTurn) -> Decision {
@@ -82,8 +82,8 @@ fn a_waiver_lasts_as_long_as_the_session() {
     let policy = policy(RUST);
     let mut session = ReplayedSession::new("/repo".to_owned(), None);
     let mut held = turn("1", vec![edit("src/lib.rs")]);
-    held.was_held = true;
-    held.said_after_hold = vec!["checkstone: cannot rust-tests: no toolchain here".to_owned()];
+    held.is_marked = true;
+    held.said_after_mark = vec!["checkstone: cannot rust-tests: no toolchain here".to_owned()];
     assert_eq!(decision(&session.judge(&policy, held)), Decision::Hold);
     let next = session.judge(&policy, turn("2", vec![edit("src/lib.rs")])).judged.unwrap();
     assert_eq!((next.decision, next.actions[0].state), (Decision::Notify, ActionState::Waived));

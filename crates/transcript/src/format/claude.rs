@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::content::{self, Content, Present};
 use crate::command_output::CommandOutput;
 use crate::entry::{
-    COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, OWN_PREFIX, PROMPT, Prompt, Record, Said, Standing,
+    COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, PROMPT, Prompt, Record, SNIPPET, Said, Standing,
     TaskReport, set_paths,
 };
 use crate::file_edit::FileEdit;
@@ -377,10 +377,7 @@ fn user(line: &ClaudeLine<'_>) -> Record {
     if !record.entries.is_empty() || line.is_compact_summary {
         return record;
     }
-    if is_own_hold(&typed) {
-        record.entries.push(Entry::Held);
-        return record;
-    }
+    record.entries.extend(feedback(&typed));
     if line.is_meta {
         if let Some((_, notification)) = typed.split_once(TASK_NOTIFICATION) {
             record.entries.extend(task_notification(notification, line).into_iter().flatten());
@@ -397,18 +394,16 @@ fn user(line: &ClaudeLine<'_>) -> Record {
     record
 }
 
-/// What the stop hook said comes back behind the client's own words (T4).
-fn is_own_hold(typed: &str) -> bool {
-    typed.strip_prefix(HOOK_FEEDBACK).is_some_and(|reason| reason.trim_start().starts_with(OWN_PREFIX))
+/// What a program that the client asked said comes back behind the client's own words (T4).
+fn feedback(typed: &str) -> Option<Entry> {
+    let told = typed.strip_prefix(HOOK_FEEDBACK)?.trim_start();
+    Some(Entry::ToldAside(json_text::snippet(told, SNIPPET)))
 }
 
 /// What a user entry without results is: a prompt, part of one, or something the client wrote itself.
 fn prompt(line: &ClaudeLine<'_>, typed: &str) -> Option<Entry> {
     if typed.is_empty() {
         return None;
-    }
-    if typed.starts_with(OWN_PREFIX) {
-        return Some(Entry::Own);
     }
     if typed.starts_with(INTERRUPTED) && line.prompt_source.is_none() {
         return Some(Entry::Interrupted);
@@ -817,17 +812,20 @@ fn attachment(line: &ClaudeLine<'_>) -> Record {
     let Some(attachment) = &line.attachment else { return Record::bookkeeping() };
     match attachment.kind.as_ref().map(Text::as_str) {
         Some("queued_command") => notified(line, content::string(attachment.prompt)),
-        Some("hook_additional_context") if attachment.is_own_hold() => Record::of(Entry::Held),
+        Some("hook_additional_context") => {
+            Record { entries: attachment.told().collect(), ..Record::bookkeeping() }
+        }
         _ => Record::bookkeeping(),
     }
 }
 
 impl Attachment<'_> {
-    /// What stop hooks gave the agent to read, each in a text of its own, and by which it goes on (T4).
-    fn is_own_hold(&self) -> bool {
-        let texts = self.content.and_then(|raw| serde_json::from_str::<Vec<String>>(raw.get()).ok());
-        self.hook_event.as_ref().is_some_and(|event| event.as_str() == "Stop")
-            && texts.is_some_and(|texts| texts.iter().any(|text| text.starts_with(OWN_PREFIX)))
+    /// What other programs gave the agent to read at its stop, each in a text of its own, and by which it goes on (T4).
+    fn told(&self) -> impl Iterator<Item = Entry> {
+        let is_stop = self.hook_event.as_ref().is_some_and(|event| event.as_str() == "Stop");
+        let texts = self.content.filter(|_| is_stop);
+        let texts = texts.and_then(|raw| serde_json::from_str::<Vec<String>>(raw.get()).ok());
+        texts.into_iter().flatten().map(|text| Entry::ToldAside(json_text::snippet(&text, SNIPPET)))
     }
 }
 

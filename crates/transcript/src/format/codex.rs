@@ -12,7 +12,7 @@ use super::codex_output::{exited, output};
 use super::content::{self, Content, Present};
 use crate::command_output::CommandOutput;
 use crate::entry::{
-    COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, OWN_PREFIX, PROMPT, Prompt, Record, Said, Standing,
+    COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, PROMPT, Prompt, Record, SNIPPET, Said, Standing,
 };
 use crate::file_edit::FileEdit;
 use crate::json_text::{self, Text};
@@ -283,7 +283,7 @@ fn response_item(item: &ResponseItem<'_>, at: Option<String>) -> Record {
             let standing = match says_user(item) {
                 Some(true) => Standing::UnlessEarlier,
                 Some(false) => {
-                    record.entries.extend(own_hold(joined(item.content.as_ref()).trim()));
+                    record.entries.extend(told_aside(joined(item.content.as_ref()).trim()));
                     return record;
                 }
                 None => Standing::IfNoneSurer,
@@ -371,10 +371,7 @@ fn joined(content: Option<&Content<'_, CodexText<'_>>>) -> String {
 
 fn prompt(typed: &str, at: Option<String>, standing: Standing) -> Option<Entry> {
     let typed = typed.trim();
-    if typed.starts_with(OWN_PREFIX) {
-        return Some(Entry::Own);
-    }
-    if let Some(told) = own_hold(typed).or_else(|| notified(typed)) {
+    if let Some(told) = told_aside(typed).or_else(|| notified(typed)) {
         return Some(told);
     }
     if typed.is_empty() || INJECTED.iter().any(|prefix| typed.starts_with(prefix)) {
@@ -384,10 +381,10 @@ fn prompt(typed: &str, at: Option<String>, standing: Standing) -> Option<Entry> 
     Some(Entry::Prompt(Prompt { text, at, standing, is_planning: false }))
 }
 
-/// What the stop hook said comes back in an element of the client's (T4).
-fn own_hold(typed: &str) -> Option<Entry> {
+/// What a program that the client asked said comes back in an element of the client's (T4).
+fn told_aside(typed: &str) -> Option<Entry> {
     let (_, inside) = typed.strip_prefix("<hook_prompt")?.split_once('>')?;
-    inside.trim_start().starts_with(OWN_PREFIX).then_some(Entry::Held)
+    Some(Entry::ToldAside(json_text::snippet(inside.trim_start(), SNIPPET)))
 }
 
 pub(super) fn call_id(item: &ResponseItem<'_>) -> String {

@@ -7,8 +7,7 @@ use serde_json::value::RawValue;
 use super::content::{self, Content, Present};
 use crate::command_output::CommandOutput;
 use crate::entry::{
-    COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, OWN_PREFIX, PROMPT, Prompt, Record, Said, Standing,
-    set_paths,
+    COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, PROMPT, Prompt, Record, Said, Standing, set_paths,
 };
 use crate::file_edit::FileEdit;
 use crate::json_text::{self, Text};
@@ -155,10 +154,7 @@ fn user(line: &GeminiLine<'_>) -> Record {
             }
         }
     }
-    let typed = without_hook_context(&typed).trim();
-    if typed.starts_with(OWN_PREFIX) {
-        return Record::of(Entry::Own);
-    }
+    let typed = without_added_context(&typed).trim();
     if typed.is_empty() || is_injected(typed) {
         return Record::bookkeeping();
     }
@@ -172,8 +168,8 @@ pub(crate) fn is_injected(typed: &str) -> bool {
     NUDGES.contains(&typed) || INJECTED.iter().any(|prefix| typed.starts_with(prefix))
 }
 
-/// The prompt without what hooks put in front of it or behind it.
-fn without_hook_context(typed: &str) -> &str {
+/// The prompt without what other programs put in front of it or behind it.
+fn without_added_context(typed: &str) -> &str {
     const OPEN: &str = "<hook_context>";
     const CLOSE: &str = "</hook_context>";
     let mut rest = typed.trim();

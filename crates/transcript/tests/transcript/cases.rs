@@ -71,10 +71,10 @@ fn t4_our_own_message_typed_as_a_prompt_continues_the_turn_and_is_known() {
             read(agent, &lines.collect::<Vec<_>>())
         };
         let held = reading(&["go", HOLD]);
-        assert_eq!((held.turn.unwrap().prompt.as_str(), held.has_own_message), ("go", true));
+        assert_eq!((held.turn.unwrap().prompt.as_str(), held.has_marked_prompt), ("go", true));
         let next = reading(&["go", HOLD, "go on"]);
-        assert_eq!((next.turn.unwrap().prompt.as_str(), next.has_own_message), ("go on", false));
-        assert!(!reading(&[HOLD]).has_own_message, "no turn was held");
+        assert_eq!((next.turn.unwrap().prompt.as_str(), next.has_marked_prompt), ("go on", false));
+        assert!(!reading(&[HOLD]).has_marked_prompt, "no turn was held");
     }
 }
 
@@ -122,7 +122,7 @@ fn t4_our_own_hold_continues_the_turn() {
         ];
         read(Agent::Claude, &lines)
     };
-    assert!(!given("SessionStart").was_held, "what a session is told at its start is no hold");
+    assert!(!given("SessionStart").is_marked, "what a session is told at its start is no hold");
     // Typed into the terminal for an agent without hooks.
     let injected_reading = read(
         Agent::Codex,
@@ -135,7 +135,7 @@ fn t4_our_own_hold_continues_the_turn() {
         ],
     );
     for reading in [claude_reading, given("Stop"), gemini_reading, codex_reading, injected_reading] {
-        assert!(reading.was_held, "{:?}", reading.agent);
+        assert!(reading.is_marked, "{:?}", reading.agent);
         assert_eq!(prompt_of(&reading), Some("go"));
         let ids: Vec<_> = reading.calls.iter().map(|call| call.id.as_str()).collect();
         assert_eq!(ids, ["before", "after"], "{:?}", reading.agent);

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use transcript::{Agent, Extent, Options, Reading, WalkedTurn};
 
 use crate::properties::transcripts;
-use crate::write::{claude, codex, gemini, lines};
+use crate::write::{MARK, claude, codex, gemini, lines};
 
 fn options(agent: Option<Agent>) -> Options {
-    Options { agent, count_lines_up_to: u64::MAX, ..Options::default() }
+    Options { agent, count_lines_up_to: u64::MAX, mark: MARK, ..Options::default() }
 }
 
 fn walk(bytes: &[u8], agent: Option<Agent>) -> Vec<WalkedTurn> {
@@ -40,11 +40,11 @@ fn check(bytes: &[u8], agent: Option<Agent>, name: &str) -> usize {
         last_place(bytes, b"$rewindTo").map(|place| bytes[..place].split(|byte| *byte == b'\n').count());
     let line = whole.turn.as_ref().and_then(|turn| turn.line).and_then(|line| usize::try_from(line).ok());
     let rewound = line < rewind;
-    if let Some(last) = last.filter(|last| !rewound && !last.was_held && last.end == bytes.len() as u64) {
+    if let Some(last) = last.filter(|last| !rewound && !last.is_marked && last.end == bytes.len() as u64) {
         assert_eq!(last.reading, whole, "{name}");
     } else if line.is_some() && !rewound {
         assert!(
-            turns.last().is_some_and(|last| last.was_held || is_poor(&last.reading)),
+            turns.last().is_some_and(|last| last.is_marked || is_poor(&last.reading)),
             "{name}: {whole:#?}"
         );
     }
@@ -150,9 +150,9 @@ fn t4_a_turn_that_was_held_is_given_as_it_stood_before_the_hold() {
     ];
     let turns = walk(&lines(&records), Some(Agent::Claude));
     let [turn] = turns.as_slice() else { panic!("{turns:#?}") };
-    assert!(turn.was_held);
+    assert!(turn.is_marked);
     assert_eq!(turn.reading.calls.len(), 1);
-    assert_eq!(turn.said_after_hold, ["checkstone: cannot restart: no daemon here"]);
+    assert_eq!(turn.said_after_mark, ["checkstone: cannot restart: no daemon here"]);
     assert!(check(&lines(&records), Some(Agent::Claude), "held") == 1);
 }
 
@@ -160,14 +160,15 @@ fn t4_a_turn_that_was_held_is_given_as_it_stood_before_the_hold() {
 #[test]
 fn t4_a_hold_is_known_in_every_clients_words() {
     let ours = "<hook_prompt hook_run_id=\"stop:1:/x\">[checkstone] Hold</hook_prompt>";
-    for (text, was_held) in [(ours, true), ("<hook_prompt hook_run_id=\"1\">Run lint</hook_prompt>", false)] {
+    for (text, is_marked) in [(ours, true), ("<hook_prompt hook_run_id=\"1\">Run lint</hook_prompt>", false)]
+    {
         let records = [codex::prompt("fix it"), codex::message(text), codex::prompt("next")];
         let turns = walk(&lines(&records), Some(Agent::Codex));
-        assert_eq!(turns.iter().map(|turn| turn.was_held).collect::<Vec<_>>(), [was_held, false], "{text}");
+        assert_eq!(turns.iter().map(|turn| turn.is_marked).collect::<Vec<_>>(), [is_marked, false], "{text}");
     }
     let records = [gemini::header(), gemini::user("a", "fix it"), gemini::user("b", "[checkstone] Hold")];
     let turns = walk(&lines(&records), Some(Agent::Gemini));
-    assert_eq!(turns.iter().map(|turn| turn.was_held).collect::<Vec<_>>(), [true]);
+    assert_eq!(turns.iter().map(|turn| turn.is_marked).collect::<Vec<_>>(), [true]);
 }
 
 /// T12: going back does not walk a turn twice, and does not lose the one that was undone: it had its stop.

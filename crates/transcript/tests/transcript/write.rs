@@ -3,13 +3,16 @@
 use serde_json::{Value, json};
 use transcript::{Agent, Call, Options, Reading};
 
+/// How the texts begin that the reader gives to agents.
+pub(crate) const MARK: &str = "[checkstone]";
+
 /// Lines of a transcript, each ended.
 pub(crate) fn lines(records: &[Value]) -> Vec<u8> {
     records.iter().flat_map(|record| format!("{record}\n").into_bytes()).collect()
 }
 
 pub(crate) fn read(agent: Agent, records: &[Value]) -> Reading {
-    transcript::read_bytes(&lines(records), &Options { agent: Some(agent), ..Options::default() })
+    transcript::read_bytes(&lines(records), &Options { agent: Some(agent), mark: MARK, ..Options::default() })
 }
 
 pub(crate) fn prompt_of(reading: &Reading) -> Option<&str> {
