@@ -208,6 +208,8 @@ enum Bench {
         #[arg(long, default_value_t = 1024)]
         megabytes: u64,
     },
+    /// The estimate of tokens against what `o200k` counts, on texts of many kinds
+    Tokens,
     /// Substring matching against the gate on the labelled turns: false holds and missed holds
     Matching,
     /// A supervised command against a bare spawn, and who survives the end of a stage, beside other tools
@@ -261,6 +263,7 @@ fn bench(which: Bench) -> Result<(), String> {
     let rows = match which {
         Bench::All => return bench::all::run_all(matching),
         Bench::Matching => return matching(),
+        Bench::Tokens => return tokens(),
         Bench::Transcript => bench::transcript::run(),
         Bench::Hook { rounds } => bench::hook::run(rounds),
         Bench::Saves { rounds, files, new } => bench::saves::run(rounds, files, new),
@@ -281,6 +284,12 @@ fn bench(which: Bench) -> Result<(), String> {
 fn matching() -> Result<(), String> {
     let name = "corpus_by_substrings_against_the_gate";
     process::run(process::test_target("gate").args([name, "--", "--nocapture"])).map(|_| ())
+}
+
+/// So is this one.
+fn tokens() -> Result<(), String> {
+    let name = "p6_the_estimate_is_near_what_a_tokenizer_counts";
+    process::run(process::test_target("workflow").args([name, "--", "--nocapture"])).map(|_| ())
 }
 
 /// The test that compares them writes them instead.

@@ -81,7 +81,8 @@ pub(super) fn assigned(assignment: &Assignment<'_>) -> bool {
     let Assignment { name, place, value, .. } = *assignment;
     let is_url = memchr::memmem::find(value, b"://").is_some();
     // `settings.api.token2` is an expression, not a text.
-    let is_dotted = place != Place::Quoted && memchr::memchr(b'.', value).is_some();
+    let is_of_names = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
+    let is_dotted = place != Place::Quoted && value.contains(&b'.') && value.iter().all(is_of_names);
     // So are patterns, templates and texts with escapes in them.
     let is_pattern = [b"[]", b"{}", b"()"].iter().any(|pair| pair.iter().all(|sign| value.contains(sign)));
     if is_url || is_pattern || value.contains(&b'\\') || (is_dotted && longest_part(value) < 20) {

@@ -17,7 +17,14 @@ fn assigned(line: &[u8], at: usize) -> Option<usize> {
         let Assignment { name, place, value, .. } = assignment;
         let is_reference = value.first().is_some_and(|byte| b"$<{%".contains(byte));
         let has_digit = value.iter().any(u8::is_ascii_digit);
-        let is_told = name != SecretName::Perhaps && (place != Place::Sentence || has_digit);
+        // `OPENAI_KEY=…`, but not `the key: …`
+        let before = line.get(..assignment.at).unwrap_or_default().trim_ascii_end();
+        let is_set =
+            before.strip_suffix(b"\"").or(before.strip_suffix(b"'")).unwrap_or(before).ends_with(b"=");
+        let is_told = match name {
+            SecretName::Perhaps => is_set,
+            SecretName::Password | SecretName::Token => place != Place::Sentence || has_digit,
+        };
         if is_told && !is_reference {
             return Some(assignment.at);
         }
@@ -78,6 +85,7 @@ mod tests {
             ("PASSWORD=swordfish make", "PASSWORD="),
             ("set api_key to: x, token = abc", "set api_key to: x, token = "),
             ("login --token abc", "login --token "),
+            ("OPENAI_KEY='abc'", "OPENAI_KEY='"),
             ("the password is swordfish", "the password is "),
             ("curl -u kim:swordfish x", "curl -u "),
             ("mysql -uroot -pswordfish", "mysql -uroot "),

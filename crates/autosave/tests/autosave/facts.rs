@@ -1,12 +1,10 @@
 //! What the notes say of a turn, and what they must never say.
 
-use std::collections::BTreeMap;
-
 use autosave::{Facts, Look, Occasion, Reason};
 use change_set::{ChangeSet, Scope};
 use gate::policy::{Policy, Trust};
-use gate::{Changes, History, Inputs, LedgerExtract, RecordedCall, Stop};
-use transcript::{Call, Coverage, Extent, Kind, Outcome, SessionState};
+use gate::{Changes, Inputs, RecordedCall};
+use transcript::{Call, Kind, Options, Outcome};
 
 /// The section of a turn with this prompt and these commands, each of which failed if it begins with `!`.
 fn section(asked: &str, commands: &[&str]) -> String {
@@ -32,24 +30,9 @@ fn section(asked: &str, commands: &[&str]) -> String {
         };
         RecordedCall::new(call, "/home/kim/app")
     };
-    let inputs = Inputs {
-        changes,
-        coverage: Coverage { extent: Extent::Complete, records: 1, understood: 1, reason: None },
-        calls: commands.iter().enumerate().map(call).collect(),
-        earlier_calls: 0,
-        said: Vec::new(),
-        cwd: "/home/kim/app".to_owned(),
-        folder: None,
-        session: SessionState::default(),
-        repository: None,
-        script_endings: BTreeMap::new(),
-        without_need: Vec::new(),
-        stop: Stop::default(),
-        history: History::default(),
-        ledger: LedgerExtract::default(),
-        plan: None,
-        checks: Vec::new(),
-    };
+    let nothing = transcript::read_bytes(&[], &Options::default());
+    let mut inputs = Inputs::of_reading(nothing, changes, "/home/kim/app".to_owned());
+    inputs.calls = commands.iter().enumerate().map(call).collect();
     let occasion =
         Occasion { at: jiff::Timestamp::UNIX_EPOCH, reason: Reason::Asked, percent: None, iteration: 1 };
     let policy = Policy::load(&[]).unwrap();

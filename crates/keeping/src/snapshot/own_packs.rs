@@ -53,6 +53,10 @@ impl OwnPacks {
         if all.len() <= MOST || self.is_somebody_at_work() {
             return;
         }
+        // One that was killed while it removed packs has left them without their indexes; their objects are in a joined one.
+        for name in listed.lines().filter(|name| is_pack(name) && !self.file(name, "idx").exists()) {
+            self.remove(name);
+        }
         let input: String = all.iter().map(|name| format!("{name}.pack\n")).collect();
         let base = self.folder.join("pack");
         let options = ["-c", "core.fsync=all", "pack-objects", "--stdin-packs", "--quiet", "--window=0"];
@@ -64,25 +68,32 @@ impl OwnPacks {
             return;
         }
         for name in all.into_iter().filter(|name| *name != joined) {
-            // The index first, without which git does not look for the rest.
-            for extension in ["idx", "pack", "rev"] {
-                let _ = fs_err::remove_file(self.folder.join(format!("{name}.{extension}")));
-            }
+            self.remove(name);
         }
         let _ = atomic_file::write(&self.common_dir.join(LIST), format!("{joined}\n").as_bytes(), 0o666);
     }
 
+    fn file(&self, name: &str, extension: &str) -> PathBuf {
+        self.folder.join(format!("{name}.{extension}"))
+    }
+
     fn is_small(&self, name: &str) -> bool {
-        let file = |extension: &str| self.folder.join(format!("{name}.{extension}"));
-        let is_plain = name.starts_with("pack-") && !name.contains('/');
-        let size = file("pack").symlink_metadata().ok().filter(|found| found.is_file());
-        is_plain
+        let size = self.file(name, "pack").symlink_metadata().ok().filter(|found| found.is_file());
+        is_pack(name)
+            && self.is_whole(name)
             && size.is_some_and(|found| found.len() <= LARGEST)
-            && !SPECIAL.iter().any(|extension| file(extension).exists())
+            && !SPECIAL.iter().any(|extension| self.file(name, extension).exists())
     }
 
     fn is_whole(&self, name: &str) -> bool {
-        ["idx", "pack"].iter().all(|extension| self.folder.join(format!("{name}.{extension}")).is_file())
+        ["idx", "pack"].iter().all(|extension| self.file(name, extension).is_file())
+    }
+
+    /// The index first, without which git does not look for the rest.
+    fn remove(&self, name: &str) {
+        for extension in ["idx", "pack", "rev"] {
+            let _ = fs_err::remove_file(self.file(name, extension));
+        }
     }
 
     /// A collection that runs, or an index over many packs that names ours.
@@ -90,6 +101,11 @@ impl OwnPacks {
         let files = ["gc.pid", "objects/pack/multi-pack-index", "objects/pack/multi-pack-index.d"];
         files.iter().any(|file| self.common_dir.join(file).exists())
     }
+}
+
+/// The list lies in the user's repository: nothing else is named by it.
+fn is_pack(name: &str) -> bool {
+    name.starts_with("pack-") && !name.contains('/')
 }
 
 /// The names of whole packs, without their ending.

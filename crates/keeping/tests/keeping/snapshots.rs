@@ -493,6 +493,33 @@ fn a_hundred_snapshots_leave_few_packs() {
     assert_eq!(sandbox.git(&["count-objects", "-v"]).lines().last(), Some("size-garbage: 0"));
 }
 
+/// A kill while joined packs were removed leaves one without its index, which keeps nobody from joining the next ones.
+#[test]
+fn a_pack_without_its_index_is_cleared_away() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.repo.join(".git/objects/pack");
+    let packs = || {
+        let entries = folder.read_dir().unwrap().map(|entry| entry.unwrap().path());
+        entries.filter(|path| path.extension().is_some_and(|one| one == "pack")).collect::<Vec<_>>()
+    };
+    let take = |number: usize| {
+        sandbox.write("a", &format!("{number}\n"));
+        sandbox.snapshots().create(&new_snapshot("")).unwrap()
+    };
+    let first = take(0);
+    // As if this one had been joined: what it has is in another pack too.
+    let half = packs().remove(0);
+    let copy = folder.join("pack-0000000000000000000000000000000000000001.pack");
+    fs_err::copy(&half, &copy).unwrap();
+    fs_err::copy(half.with_extension("idx"), copy.with_extension("idx")).unwrap();
+    fs_err::remove_file(half.with_extension("idx")).unwrap();
+    for number in 1..25 {
+        take(number);
+    }
+    assert!(!half.exists() && packs().len() < 10, "{:?}", packs());
+    assert_eq!(content(&sandbox, &first, "a"), "0\n");
+}
+
 /// Files that are rewritten, grow and shrink while they are read: a snapshot all the same, and it says so.
 #[test]
 fn files_may_change_while_they_are_read() {
