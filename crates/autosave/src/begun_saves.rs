@@ -57,7 +57,12 @@ pub(crate) fn begin(
     at: Timestamp,
 ) -> Result<(), JournalError> {
     let mut all = stored(writing, session)?;
-    all.push(BegunSave { token: token.to_owned(), began_ms: at.as_millisecond(), ended: None, is_told: false });
+    all.push(BegunSave {
+        token: token.to_owned(),
+        began_ms: at.as_millisecond(),
+        ended: None,
+        is_told: false,
+    });
     let surplus = all.len().saturating_sub(MOST);
     keep(writing, session, &all.split_off(surplus))
 }

@@ -189,7 +189,8 @@ pub fn take_ended(
     repository: Option<&Repository>,
     now: Timestamp,
 ) -> EndedSaves {
-    let is_free = || repository.is_some_and(|one| Lock::acquire(&running(saving, one), Duration::ZERO).is_ok());
+    let is_free =
+        || repository.is_some_and(|one| Lock::acquire(&running(saving, one), Duration::ZERO).is_ok());
     let is_lost = |begun: &BegunSave| begun.is_older_than(SECONDS_TO_START, now) && is_free();
     journal.write(|writing| begun_saves::take(writing, session, listener, is_lost)).unwrap_or_default()
 }

@@ -87,7 +87,17 @@ impl Save {
         let (notes, branch) = (facts.section(), facts.branch.clone());
         let (session, turn_key) = (None, None);
         let save = Self {
-            repository, settings, agent, session, turn_key, saving, occasion, branch, notes, changed, staged,
+            repository,
+            settings,
+            agent,
+            session,
+            turn_key,
+            saving,
+            occasion,
+            branch,
+            notes,
+            changed,
+            staged,
         };
         (save, facts)
     }
@@ -134,12 +144,7 @@ impl Save {
             SaveOutcome::Saved(saved) => self.planned_push(&saved.commit.id),
             _ => Push::None(None),
         };
-        let report = SaveReport {
-            occasion: self.occasion,
-            ended,
-            push,
-            took: started.elapsed(),
-        };
+        let report = SaveReport { occasion: self.occasion, ended, push, took: started.elapsed() };
         let recorded = report.record(journal, &self.repository.root, session, turn);
         if report.snapshot().is_some() {
             self.forget_old_snapshots();

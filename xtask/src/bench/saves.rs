@@ -54,7 +54,9 @@ pub(crate) fn run(rounds: usize, files: usize, new: usize) -> Result<Vec<Row>, S
             saves.push(began.elapsed());
         }
     }
-    println!("\n| files | new | stop p50 | p95 | with a save due p50 | p95 | longer at p95 | the save goes on for (p50) |");
+    println!(
+        "\n| files | new | stop p50 | p95 | with a save due p50 | p95 | longer at p95 | the save goes on for (p50) |"
+    );
     println!("|---|---|---|---|---|---|---|---|");
     let longer = milliseconds(percentile(&with, 95)) - milliseconds(percentile(&without, 95));
     println!(
@@ -79,7 +81,8 @@ fn add_files(path: &Path, new: usize) -> Result<(), String> {
             fs_err::create_dir_all(parent).map_err(failed)?;
         }
         if !file.exists() {
-            fs_err::write(file, format!("// new file {number}\npub fn n{number}() {{}}\n")).map_err(failed)?;
+            fs_err::write(file, format!("// new file {number}\npub fn n{number}() {{}}\n"))
+                .map_err(failed)?;
         }
     }
     Ok(())
@@ -87,7 +90,8 @@ fn add_files(path: &Path, new: usize) -> Result<(), String> {
 
 /// A turn that leaves so many of 200,000 tokens in context.
 fn transcript(tokens: u64) -> String {
-    let common = r#""isSidechain":false,"timestamp":"2026-01-01T10:00:00Z","sessionId":"s","version":"2.1.0""#;
+    let common =
+        r#""isSidechain":false,"timestamp":"2026-01-01T10:00:00Z","sessionId":"s","version":"2.1.0""#;
     let prompt = format!(
         r#"{{"uuid":"u",{common},"type":"user","promptId":"{PROMPT_ID}","promptSource":"typed","message":{{"role":"user","content":"go"}}}}"#
     );

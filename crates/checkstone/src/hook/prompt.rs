@@ -74,7 +74,8 @@ pub(crate) fn record(mut event: ClientEvent) -> Answer {
         if wish.is_some() {
             let saving = saving_environment::settings(event.settings.state.clone());
             let person = Listener::Person;
-            let saves = autosave::take_ended(&mut journal, session, person, &saving, saved_in.as_ref(), event.now);
+            let saves =
+                autosave::take_ended(&mut journal, session, person, &saving, saved_in.as_ref(), event.now);
             ended.extend(saves.to_person.iter().filter_map(EndedSave::to_person));
             let pushes = journal.write(|writing| writing.take_untold_pushes(session))?;
             ended.extend(pushes.iter().map(save_run::push_sentence));

@@ -49,7 +49,9 @@ fn example(reference: &TableReference, separator: &str) -> String {
         let value = match &key.shape {
             Shape::Boolean => "true".to_owned(),
             Shape::Whole => "7".to_owned(),
-            Shape::Text if ["min_turn", "keep_for", "timeout", "hook_timeout", "wait"].contains(&key.name) => {
+            Shape::Text
+                if ["min_turn", "keep_for", "timeout", "hook_timeout", "wait"].contains(&key.name) =>
+            {
                 "'7s'".to_owned()
             }
             Shape::Text | Shape::TextOrTexts => "'a'".to_owned(),

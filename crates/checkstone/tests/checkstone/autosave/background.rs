@@ -18,7 +18,10 @@ fn with_slow_hook() -> World {
     let world = World::new(IMPATIENT);
     let gate = world.workplace.path("gate");
     assert!(Command::new("mkfifo").arg(&gate).status().unwrap().success());
-    world.write(".git/hooks/pre-commit", "#!/bin/sh\necho $$ >../hook.new\nmv ../hook.new ../hook.pid\ncat ../gate\n");
+    world.write(
+        ".git/hooks/pre-commit",
+        "#!/bin/sh\necho $$ >../hook.new\nmv ../hook.new ../hook.pid\ncat ../gate\n",
+    );
     executable(&world, ".git/hooks/pre-commit");
     world
 }
