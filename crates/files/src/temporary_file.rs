@@ -36,6 +36,12 @@ impl<'a> TemporaryFile<'a> {
         id.is_some_and(|id| matches!(id.len(), 6 | 12) && id.bytes().all(|byte| byte.is_ascii_alphanumeric()))
     }
 
+    /// The same for whatever name.
+    pub fn is_left(file: &str) -> bool {
+        let name = file.strip_prefix('.').and_then(|rest| rest.strip_suffix(".tmp")?.rsplit_once('.'));
+        name.is_some_and(|(name, _)| Self::is_left_of(file, name))
+    }
+
     pub fn file(&self) -> &File {
         &self.file
     }

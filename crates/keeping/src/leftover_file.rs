@@ -5,7 +5,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use change_set::BytePath;
 use changes::Repository;
+use files::TemporaryFile;
 
 /// No git holds a lock so long while it works.
 const OLDEST_LOCK: Duration = Duration::from_secs(10 * 60);
@@ -50,6 +52,17 @@ pub fn leftover_files(repository: &Repository, now: SystemTime) -> Vec<LeftoverF
         found.retain(|file| file.kind != LeftoverKind::Lock);
     }
     found
+}
+
+/// Of these paths of a working tree, what an interrupted restore or save left beside the file that it was writing.
+pub fn interrupted_writes(
+    root: &Path,
+    paths: impl Iterator<Item = BytePath>,
+    now: SystemTime,
+) -> Vec<LeftoverFile> {
+    let ours = paths.filter(|path| std::str::from_utf8(path.file_name()).is_ok_and(TemporaryFile::is_left));
+    ours.filter_map(|path| left(&root.join(path.as_path()), LeftoverKind::Temporary, OLDEST_LOCK, now))
+        .collect()
 }
 
 fn left(path: &Path, kind: LeftoverKind, least: Duration, now: SystemTime) -> Option<LeftoverFile> {

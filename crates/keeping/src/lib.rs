@@ -13,4 +13,4 @@ mod working_tree;
 
 pub use added::{Added, AddedFile, LARGEST_FILE};
 pub use difference::{Difference, Version};
-pub use leftover_file::{LeftoverFile, LeftoverKind, leftover_files};
+pub use leftover_file::{LeftoverFile, LeftoverKind, interrupted_writes, leftover_files};

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use changes::{GitVersion, Repository};
+use changes::{GitVersion, Repository, Request};
 use journal::{Soundness, switch};
 use keeping::{LeftoverFile, LeftoverKind};
 use text::{counted, duration_in_words, shell_word, size_in_words};
@@ -200,6 +200,15 @@ fn leftovers(repository: &Repository) -> Vec<Finding> {
             Finding::note(about, "leftovers", text)
                 .advice("`checkstone snapshot prune` or `git gc` removes them"),
         );
+    }
+    let pending = changes::start_in(repository.clone(), &environment::git().within(GIT_LIMIT));
+    let set = pending.and_then(|pending| pending.change_set(Request::Worktree));
+    let paths = set.map(|set| set.files).unwrap_or_default().into_iter().map(|file| file.path);
+    for file in keeping::interrupted_writes(&repository.root, paths, SystemTime::now()) {
+        let path = file.path.to_string_lossy();
+        let text = format!("`{path}` was left by a restore or save that was interrupted");
+        findings
+            .push(Finding::note(about, "leftovers", text).advice(format!("`rm -f {}`", shell_word(&path))));
     }
     findings
 }

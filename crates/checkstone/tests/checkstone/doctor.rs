@@ -329,6 +329,9 @@ fn leftovers_of_killed_processes_are_told() {
     left("index.lock", 0);
     left("objects/pack/tmp_pack_AbCdEf", 30);
     left("objects/pack/tmp_pack_young1", 1);
+    left("../.notes.md.AbCdEf123456.tmp", 1);
+    left("../.young.md.AbCdEf123456.tmp", 0);
+    left("../notes.tmp", 1);
     let found: Vec<String> =
         patient.examine().of_kind("repository", "leftovers").into_iter().map(redacted).collect();
     assert_eq!(
@@ -339,6 +342,8 @@ fn leftovers_of_killed_processes_are_told() {
             "problem: `[folder]/repo/.git/refs/heads/topic.lock` was left 3 h 0 min ago by a git that is gone, and git refuses to \
              work there → `rm -f [folder]/repo/.git/refs/heads/topic.lock`",
             "note: 1 temporary file of killed git processes, 4 B → `checkstone snapshot prune` or `git gc` removes them",
+            "note: `[folder]/repo/.notes.md.AbCdEf123456.tmp` was left by a restore or save that was interrupted → \
+             `rm -f [folder]/repo/.notes.md.AbCdEf123456.tmp`",
         ]
     );
 }
