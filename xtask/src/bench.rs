@@ -12,6 +12,7 @@ pub(crate) mod records;
 pub(crate) mod replay;
 mod row;
 pub(crate) mod run;
+pub(crate) mod saves;
 pub(crate) mod snapshot;
 pub(crate) mod transcript;
 pub(crate) mod unchanged;

@@ -163,6 +163,18 @@ enum Bench {
         #[arg(long, default_value_t = 200)]
         rounds: usize,
     },
+    /// A stop at which a save is due against the same stop without one
+    Saves {
+        /// Rounds of each measurement
+        #[arg(long, default_value_t = 20)]
+        rounds: usize,
+        /// Files in the repository
+        #[arg(long, default_value_t = 50_000)]
+        files: usize,
+        /// So many of them that nobody has added
+        #[arg(long, default_value_t = 30_000)]
+        new: usize,
+    },
     /// A phase update against `git rev-parse HEAD` alone, and lists over large archives
     Workflow {
         /// Rounds of each measurement
@@ -254,6 +266,7 @@ fn bench(which: Bench) -> Result<(), String> {
         Bench::Tokens => return tokens(),
         Bench::Transcript => bench::transcript::run(),
         Bench::Hook { rounds } => bench::hook::run(rounds),
+        Bench::Saves { rounds, files, new } => bench::saves::run(rounds, files, new),
         Bench::Workflow { rounds } => bench::workflow::run(rounds),
         Bench::Snapshot { rounds, files } => bench::snapshot::run(rounds, files),
         Bench::Kernel { rounds, gigabytes } => bench::kernel::run(rounds, gigabytes),

@@ -274,5 +274,5 @@ fn usage(written: Field<'_>, model: Option<String>) -> Option<Usage> {
         .saturating_add(used.cache_read_input_tokens);
     let window = context.context_window_size;
     let percent = tokens.saturating_mul(100).checked_div(window)?;
-    Some(Usage { tokens, window: Some(window), percent: Some(percent), model })
+    Some(Usage { tokens, answered: 0, window: Some(window), percent: Some(percent), model })
 }

@@ -14,7 +14,7 @@ pub struct Windows {
     pub configured: Option<u64>,
 }
 
-/// Percent of the window in use, rounded down. `None` where anything of it is unknown or zero: then nothing is done
+/// Percent of the window that input tokens take, rounded down. `None` where anything of it is unknown or zero: then nothing is done
 /// (A1).
 ///
 /// A payload that tells is right about the moment. A file that tells the size (Codex) is right about the model; the
@@ -31,7 +31,7 @@ pub fn percent(
     let usage = transcript?;
     let of_file = usage.window.filter(|_| agent == Agent::Codex);
     let known = [of_file, windows.told, windows.configured, usage.window];
-    of(usage.tokens, known.into_iter().flatten().find(|window| *window > 0))
+    of(usage.tokens.saturating_sub(usage.answered), known.into_iter().flatten().find(|window| *window > 0))
 }
 
 fn of(tokens: u64, window: Option<u64>) -> Option<u64> {

@@ -5,10 +5,12 @@
 //! person wants an end. [`Facts`] are what the notes say; [`Save`] writes and commits them; [`continuation`] is what the
 //! agent is told.
 
+mod begun_saves;
 pub mod build_state;
 pub mod buildguide;
 pub mod context;
 mod continuation;
+mod ended_save;
 mod facts;
 mod look;
 mod mode;
@@ -18,6 +20,7 @@ mod planned_push;
 mod reason;
 mod report;
 mod save;
+mod save_order;
 pub mod save_run;
 mod saving_settings;
 mod saving_stop;
@@ -27,7 +30,9 @@ mod stop_words;
 pub mod told_window;
 pub mod wish;
 
+pub use begun_saves::{EndedSaves, Listener};
 pub use continuation::{SIGNAL, continuation, signal};
+pub use ended_save::{ALLOW, EndedSave};
 pub use facts::{Facts, Occasion, Ran};
 pub use look::{Gitleaks, Look};
 pub use mode::Switches;
@@ -35,6 +40,7 @@ pub use planned_push::{NoPush, PlannedPush};
 pub use reason::Reason;
 pub use report::{AutonomousExecution, RouterDecision};
 pub use save::{Failed, Save, SaveError, SaveOutcome, Saved, Taken, notes_of};
+pub use save_order::{SaveOrder, take_ended};
 pub use save_run::{Push, SaveReport};
 pub use saving_settings::SavingSettings;
 pub use saving_stop::SavingStop;

@@ -1,7 +1,10 @@
 //! Why something is saved.
 
+use serde::{Deserialize, Serialize};
+
 /// Why an autosave began.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// The context is full enough.
     ContextThreshold,

@@ -21,7 +21,7 @@ pub struct AutonomousExecution {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RouterDecision {
-    /// `direct` where it was saved, `signal` where the agent was asked to, `advice` where the person was told, `none`
+    /// `direct` where it was saved, `started` where that goes on in the background, `signal` where the agent was asked to, `advice` where the person was told, `none`
     /// where there was nothing to save.
     pub route: &'static str,
     /// How full the context was.

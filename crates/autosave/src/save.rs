@@ -14,7 +14,7 @@ use stop::policy_files::FoundTexts;
 use stop::{configured_snapshots, lock_file, trust};
 use transcript::Agent;
 
-use crate::facts::{Facts, Occasion};
+use crate::facts::Occasion;
 use crate::look::Look;
 use crate::notes::NotesError;
 use crate::saving_settings::SavingSettings;
@@ -23,7 +23,7 @@ use crate::session_notes::{self, NewNotes, SessionNotes};
 pub(crate) const BUILDGUIDE: &str = "buildguide.md";
 
 /// Another save in the same repository is waited for.
-const OTHERS: Duration = Duration::from_secs(10);
+const OTHERS: Duration = Duration::from_secs(60);
 
 /// Somebody who commits at the same time is waited for.
 const INDEX_LOCK: Duration = Duration::from_secs(3);
@@ -40,7 +40,10 @@ pub struct Save {
     pub session: Option<String>,
     pub turn_key: Option<String>,
     pub saving: SavingSettings,
-    pub facts: Facts,
+    pub occasion: Occasion,
+    pub branch: Option<String>,
+    /// The notes, as they were when the save was asked for.
+    pub notes: String,
     /// What the turn changed.
     pub changed: Vec<BytePath>,
     /// What of that the user had staged, and stays so.
@@ -75,6 +78,8 @@ pub struct Taken {
     pub id: String,
     /// How many files could not be taken.
     pub left_out: usize,
+    /// What was written after the stop, and is in the snapshot as it was then.
+    pub late: Vec<BytePath>,
 }
 
 /// Why it did not come to a commit. What was taken before stays.
@@ -149,6 +154,7 @@ impl SaveError {
 impl Save {
     /// Snapshot, notes and commit. Whatever fails is in the answer; the notes are then as they were.
     pub(crate) fn execute(&self) -> SaveOutcome {
+        self.saving.log_step("🚀 Executing checkpoint directly in hook");
         let file = lock_file(&self.saving.state, "autosave", &self.repository);
         let lock = match Lock::acquire(&file, OTHERS) {
             Ok(lock) => lock,
@@ -211,7 +217,7 @@ impl Save {
     }
 
     fn snapshot(&self) -> Result<Taken, SnapshotError> {
-        let Occasion { at, reason, percent, .. } = self.facts.occasion;
+        let Occasion { at, reason, percent, .. } = self.occasion;
         let message = format!("autosave: {}", reason.sentence(percent));
         let session = self.session.clone();
         let new = NewSnapshot {
@@ -222,7 +228,7 @@ impl Save {
             turn: self.turn_key.clone(),
         };
         let made = self.snapshots()?.create(&new)?;
-        Ok(Taken { id: made.id, left_out: made.facts.left_out.len() })
+        Ok(Taken { id: made.id, left_out: made.facts.left_out.len(), late: made.facts.late })
     }
 
     /// Those of the working tree, as the user's own configuration wants them.
@@ -245,9 +251,18 @@ impl Save {
         if is_absent && (dirty.contains(&name) || self.in_head(&name)?.is_some()) {
             return Err(SaveError::NotesAway { path: name.to_string() });
         }
+        self.saving.log_step(&format!("📝 Updating {name} with session progress"));
         let clean = |text: &str| self.look().without_secrets(text, self.notes_name());
         let section = self.section();
         let written = self.new_notes(&section).write(root, &commit::folder(&self.repository), clean)?;
+        let index = match (is_absent, written.index.is_changed()) {
+            (true, _) => format!("✅ Created {name} with Last Session"),
+            (false, true) => format!("✅ Updated existing Last Session in {name}"),
+            (false, false) => format!("✅ Last Session in {name} says where the notes are"),
+        };
+        self.saving.log_step(&index);
+        self.saving.log_step(&format!("✅ Notes written to {}", written.file));
+        self.saving.log_step(&format!("📋 {name} update complete"));
         let before = self.in_head(&written.index.relative).map_err(|error| put_back(&written, error))?;
         written.index.write_down(before.as_deref());
         match self.commit_paths(&written) {
@@ -282,7 +297,7 @@ impl Save {
     }
 
     fn new_notes<'a>(&'a self, section: &'a str) -> NewNotes<'a> {
-        NewNotes { index: self.notes_name(), body: section, at: self.facts.occasion.at }
+        NewNotes { index: self.notes_name(), body: section, at: self.occasion.at }
     }
 
     fn in_head(&self, path: &BytePath) -> Result<Option<String>, SaveError> {
@@ -295,7 +310,16 @@ impl Save {
         let hook_limit = self.settings.hook_timeout;
         let new = NewCommit { paths: &paths, message: &message, hook_limit, lock_limit: INDEX_LOCK };
         let (mut found, mut unread, mut has_notes) = (Vec::new(), Vec::new(), true);
+        self.saving.log_step("📦 Staging changes to git...");
         let outcome = commit::commit(&self.repository, &self.saving.git, &new, &mut |added| {
+            for step in [
+                "✅ Files staged successfully",
+                "🔍 Checking for staged changes...",
+                "✅ Staged changes detected",
+                "💾 Creating git commit...",
+            ] {
+                self.saving.log_step(step);
+            }
             found = look.through(added);
             unread = added.unread.iter().map(|path| format!("`{path}`")).collect();
             has_notes = added.files.iter().any(|file| file.path == written.file);
@@ -304,6 +328,7 @@ impl Save {
         let left_out = |reason: String| SaveError::NotesLeftOut { path: written.file.to_string(), reason };
         match outcome {
             CommitOutcome::Made(mut commit) => {
+                self.saving.log_step("✅ Git commit successful");
                 commit.left_out.extend(unfit);
                 Ok(commit)
             }
@@ -314,6 +339,14 @@ impl Save {
                 let of_notes = files.into_iter().find(|one| one.path.as_ref() == Some(&written.file));
                 Err(of_notes.map_or(SaveError::NothingNew, |one| left_out(one.reason)))
             }
+        }
+    }
+
+    /// What the turn changed, if that is to be committed.
+    pub(crate) fn named(&self) -> &[BytePath] {
+        match self.settings.include {
+            Include::All => &self.changed,
+            Include::Notes => &[],
         }
     }
 
@@ -330,9 +363,7 @@ impl Save {
         if root.join(BUILDGUIDE).is_file() {
             others.push(BytePath::from(BUILDGUIDE));
         }
-        if self.settings.include == Include::All {
-            others.extend_from_slice(&self.changed);
-        }
+        others.extend_from_slice(self.named());
         let mut left_out = Vec::new();
         for path in others {
             if self.staged.contains(&path) {
@@ -353,7 +384,7 @@ impl Save {
 
     /// The section, without a line in which a prompt or a command says something secret.
     pub fn section(&self) -> String {
-        self.look().without_secrets(&self.facts.section(), self.notes_name())
+        self.look().without_secrets(&self.notes, self.notes_name())
     }
 
     /// Who looks for secrets.
@@ -373,7 +404,7 @@ impl Save {
 
     /// The commit's message, from the template.
     pub fn message(&self) -> String {
-        let Occasion { reason, percent, iteration, .. } = self.facts.occasion;
+        let Occasion { reason, percent, iteration, .. } = self.occasion;
         let filled = |text: &str| {
             let percent = percent.map_or_else(|| "?".to_owned(), |percent| percent.to_string());
             let what = match self.settings.include {
@@ -381,10 +412,10 @@ impl Save {
                 Include::All => "Notes on the session, and what its turn changed",
             };
             text.replace("{what}", what)
-                .replace("{reason}", &reason.sentence(self.facts.occasion.percent))
+                .replace("{reason}", &reason.sentence(self.occasion.percent))
                 .replace("{percent}", &percent)
                 .replace("{agent}", self.agent.name())
-                .replace("{branch}", self.facts.branch.as_deref().unwrap_or("HEAD"))
+                .replace("{branch}", self.branch.as_deref().unwrap_or("HEAD"))
                 .replace("{iteration}", &iteration.to_string())
         };
         let mut message = filled(self.settings.subject.trim());

@@ -1,20 +1,17 @@
 //! One save from its facts to what is recorded and said of it. Shared by the hook, by the process that it leaves behind
 //! and by `checkstone autosave`. Says only what was seen to be done.
 
-use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use change_set::{BytePath, ChangedFile, How};
 use changes::{Baseline, Repository};
-use gate::policy::{Autosave, AutosaveMode};
+use gate::policy::Autosave;
 use gate::{Changes, Inputs};
-use jiff::Timestamp;
 use journal::{
     AutosaveId, AutosaveOutcome, Journal, JournalError, NewAutosave, PushState, SessionId, Turn, TurnId,
 };
 use keeping::snapshot::{LeftOut, PrunableReasons, Retention, WhichWorktrees};
-use serde_json::Value;
 use stop::{ClientEvent, policy_files};
 use text::OWN_PREFIX;
 use text::counted;
@@ -22,17 +19,16 @@ use transcript::Agent;
 
 use crate::build_state::{self, BuildState};
 use crate::buildguide;
-use crate::continuation::{continuation, signal};
+use crate::ended_save::{EndedSave, SaveResult, capitalised};
 use crate::facts::{Facts, Occasion};
 use crate::look::Look;
 use crate::planned_push::{NoPush, PlannedPush};
-use crate::report::{AutonomousExecution, RouterDecision};
 use crate::save::{BUILDGUIDE, Save, SaveOutcome, Saved, Taken, notes_of};
 use crate::saving_settings::SavingSettings;
 use crate::session_notes;
 
-/// In a line, it says that what looks like a secret is none.
-pub const ALLOW: &str = "checkstone:allow-secret";
+/// The last step of a save, in the log of the script that this replaces.
+pub const COMPLETED: &str = "✅ Direct checkpoint execution completed";
 
 /// So many characters of a commit's id tell it from others.
 const SHORT: usize = 10;
@@ -40,7 +36,6 @@ const SHORT: usize = 10;
 /// What came of it.
 #[derive(Debug)]
 pub struct SaveReport {
-    pub mode: AutosaveMode,
     pub occasion: Occasion,
     pub ended: SaveOutcome,
     pub push: Push,
@@ -68,7 +63,7 @@ impl Push {
 }
 
 impl Save {
-    /// A save of what the turn shows: `inputs` hold its calls and its change set.
+    /// A save of what the turn shows, and the facts that it notes: `inputs` hold its calls and its change set.
     pub fn new(
         repository: Repository,
         settings: Autosave,
@@ -77,7 +72,7 @@ impl Save {
         occasion: Occasion,
         inputs: &Inputs,
         asked: Option<&str>,
-    ) -> Self {
+    ) -> (Self, Facts) {
         let look = saving.look(&settings);
         let mut facts = Facts::new(occasion, inputs, asked, &look);
         facts.files.retain(|file| !Path::new(file).starts_with(session_notes::FOLDER));
@@ -89,7 +84,22 @@ impl Save {
         let changed = files.iter().map(|file| file.path.clone()).collect();
         let is_staged = |file: &&ChangedFile| file.how.contains(&How::Staged);
         let staged = files.iter().filter(is_staged).map(|file| file.path.clone()).collect();
-        Self { repository, settings, agent, session: None, turn_key: None, saving, facts, changed, staged }
+        let (notes, branch) = (facts.section(), facts.branch.clone());
+        let (session, turn_key) = (None, None);
+        let save = Self {
+            repository,
+            settings,
+            agent,
+            session,
+            turn_key,
+            saving,
+            occasion,
+            branch,
+            notes,
+            changed,
+            staged,
+        };
+        (save, facts)
     }
 
     /// The same, where it is known how things stood when the turn began: what was staged since then is the turn's own.
@@ -134,13 +144,7 @@ impl Save {
             SaveOutcome::Saved(saved) => self.planned_push(&saved.commit.id),
             _ => Push::None(None),
         };
-        let report = SaveReport {
-            mode: self.settings.mode,
-            occasion: self.facts.occasion,
-            ended,
-            push,
-            took: started.elapsed(),
-        };
+        let report = SaveReport { occasion: self.occasion, ended, push, took: started.elapsed() };
         let recorded = report.record(journal, &self.repository.root, session, turn);
         if report.snapshot().is_some() {
             self.forget_old_snapshots();
@@ -158,7 +162,7 @@ impl Save {
             max_age: Some(kept.keep_for),
             reasons: PrunableReasons::Automatic,
         };
-        let now = self.facts.occasion.at;
+        let now = self.occasion.at;
         let pruned = self.snapshots().and_then(|all| all.prune(WhichWorktrees::ThisWorktree, retention, now));
         // Whatever stands in the way now, the next save tries again.
         drop(pruned);
@@ -262,6 +266,10 @@ impl SaveReport {
                     (None, Some(problem)) => text.push_str(&format!(", no snapshot ({problem})")),
                     (None, None) => {}
                 }
+                let late = snapshot.as_ref().map(|taken| taken.late.as_slice()).unwrap_or_default();
+                if let Some(late) = first_of(late.iter().map(|path| format!("`{path}`"))) {
+                    text.push_str(&format!(", changed while it was saved: {late}"));
+                }
                 if let Some(left_out) = left_out(&commit.left_out) {
                     text.push_str(&format!(", not committed: {left_out}"));
                 }
@@ -286,69 +294,44 @@ impl SaveReport {
         superseded.chain(complaint).collect()
     }
 
-    pub fn to_person(&self) -> Option<String> {
-        let sentence = self.sentence();
+    pub(crate) fn result(&self) -> SaveResult {
         match &self.ended {
-            SaveOutcome::Saved(_) => Some(format!("✅ {OWN_PREFIX} Auto-checkpoint executed: {sentence}")),
-            SaveOutcome::Nothing => None,
-            SaveOutcome::Failed(_) => Some(format!("⚠️ {OWN_PREFIX} Auto-checkpoint failed: {sentence}")),
+            SaveOutcome::Saved(_) => SaveResult::Saved,
+            SaveOutcome::Nothing => SaveResult::Nothing,
+            SaveOutcome::Failed(failed) if failed.error.is_refusal() => SaveResult::Refused,
+            SaveOutcome::Failed(_) => SaveResult::Failed,
         }
     }
 
-    /// What the agent is told; `None` where there is nothing to go on with.
-    pub fn to_agent(&self, facts: &Facts) -> Option<String> {
-        let why = self.occasion.reason.sentence(self.occasion.percent);
-        match &self.ended {
-            SaveOutcome::Saved(_) => Some(continuation(
-                facts,
-                &format!("{}. {}.", capitalised(&why), capitalised(&self.sentence())),
-            )),
-            SaveOutcome::Nothing if facts.next.is_some() || facts.build.is_some() => {
-                Some(continuation(facts, &format!("{}, and {}.", capitalised(&why), self.sentence())))
-            }
-            SaveOutcome::Nothing => None,
-            SaveOutcome::Failed(failed) if failed.error.is_refusal() => Some(format!(
-                "{OWN_PREFIX} {}.\n\nTake it out of what is kept in the repository, or mark \
-                 the line with `{ALLOW}` if it is none; do not commit it.",
-                capitalised(&self.sentence())
-            )),
-            SaveOutcome::Failed(_) => Some(signal(facts, &self.sentence())),
-        }
+    /// Whether what stood in the way may be over by the next stop.
+    pub(crate) fn may_pass(&self) -> bool {
+        matches!(&self.ended, SaveOutcome::Failed(failed) if failed.error.may_pass())
     }
 
-    /// The account for programs.
-    pub fn execution(&self) -> Option<Value> {
+    pub(crate) fn ended_save(&self) -> EndedSave {
         let commit = self.saved().map(|saved| &saved.commit);
-        let decision = RouterDecision {
-            route: match &self.ended {
-                SaveOutcome::Saved(_) => "direct",
-                SaveOutcome::Nothing => "none",
-                SaveOutcome::Failed(failed) if failed.error.is_refusal() => "none",
-                SaveOutcome::Failed(_) => "signal",
-            },
-            percent: self.occasion.percent,
-            iteration: self.occasion.iteration,
+        EndedSave {
             commit: commit.map(|commit| commit.id.clone()),
             branch: commit.map(|commit| commit.branch.clone()),
             snapshot: self.snapshot().map(str::to_owned),
             push: self.push.state().0.as_str().to_owned(),
-            detail: self.sentence(),
-        };
-        let execution = AutonomousExecution::of(self.mode, self.occasion.reason.as_str(), decision);
-        serde_json::to_value(execution).ok()
+            ..EndedSave::without_commit(self.result(), self.sentence())
+        }
     }
 
-    /// In our log, and in that of the script that this replaces where its flag is there.
-    pub fn log(&self, event: &ClientEvent, client_log: Option<&Path>) {
+    /// In our log; the steps are in the other one already.
+    pub fn log(&self, event: &ClientEvent, saving: &SavingSettings) {
         let sentence = self.sentence();
         let milliseconds = self.took.as_millis();
         event.log("autosave", &format!("{}: {sentence} ({milliseconds} ms)", self.occasion.reason.as_str()));
-        let outcome = match &self.ended {
-            SaveOutcome::Saved(_) => "✅ Direct checkpoint execution completed",
-            SaveOutcome::Nothing => "No changes to commit",
-            SaveOutcome::Failed(_) => "❌ Direct checkpoint execution failed",
-        };
-        append_to_client_log(client_log, &["🚀 Executing checkpoint directly in hook", &sentence, outcome]);
+        match &self.ended {
+            SaveOutcome::Saved(_) if matches!(self.push, Push::Started(_)) => {}
+            SaveOutcome::Saved(_) => saving.log_step(COMPLETED),
+            SaveOutcome::Nothing => saving.log_step("No changes to commit"),
+            SaveOutcome::Failed(failed) => {
+                saving.log_step(&format!("❌ Direct checkpoint execution failed: {}", failed.error));
+            }
+        }
     }
 }
 
@@ -362,24 +345,21 @@ fn tree_of(taken: &Taken) -> String {
 
 /// The first files that were named and are not in the commit, and why.
 fn left_out(files: &[LeftOut]) -> Option<String> {
-    const SHOWN: usize = 5;
-    let told = |file: &LeftOut| {
+    first_of(files.iter().map(|file| {
         let path = file.path.as_ref().map_or_else(|| "a file".to_owned(), |path| format!("`{path}`"));
         format!("{path} ({})", file.reason)
-    };
-    let mut texts: Vec<String> = files.iter().take(SHOWN).map(told).collect();
-    if files.len() > SHOWN {
-        texts.push(format!("and {} more", files.len() - SHOWN));
-    }
-    (!texts.is_empty()).then(|| transcript::visible(&texts.join(", ")))
+    }))
 }
 
-/// Lines with a time before them. That they cannot be written stops nobody.
-pub fn append_to_client_log(client_log: Option<&Path>, lines: &[&str]) {
-    let Some(path) = client_log else { return };
-    let now = Timestamp::now().strftime("%Y-%m-%d %H:%M:%S").to_string();
-    let text: String = lines.iter().map(|line| format!("[{now}] {}\n", transcript::visible(line))).collect();
-    let _ = files::regular_file::append(path, 0o666).map(|mut file| file.write_all(text.as_bytes()));
+/// The first of a list, and how many more there are; `None` if it is empty.
+fn first_of(texts: impl ExactSizeIterator<Item = String>) -> Option<String> {
+    const SHOWN: usize = 5;
+    let more = texts.len().saturating_sub(SHOWN);
+    let mut texts: Vec<String> = texts.take(SHOWN).collect();
+    if more > 0 {
+        texts.push(format!("and {more} more"));
+    }
+    (!texts.is_empty()).then(|| transcript::visible(&texts.join(", ")))
 }
 
 /// What a person is told in normal mode.
@@ -388,12 +368,6 @@ pub fn advice(occasion: &Occasion) -> String {
     format!(
         "{why}: run `checkstone autosave` to commit notes on the work, then compact or begin a new session"
     )
-}
-
-/// As the beginning of a sentence.
-fn capitalised(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// How a push ended.

@@ -1,13 +1,17 @@
 //! What a save needs to know of the machine and the user, read by the program from its environment.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
+use std::process::ChildStdout;
 
 use changes::GitProgram;
 use gate::policy::Autosave;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use journal::AutosaveId;
 
 use crate::look::{Gitleaks, Look};
+use crate::save_order::SaveOrder;
 
 #[derive(Clone, Debug)]
 pub struct SavingSettings {
@@ -20,10 +24,14 @@ pub struct SavingSettings {
     pub gitleaks: Option<PathBuf>,
     /// Where files lie that are gone when a save ends.
     pub temporary: PathBuf,
-    /// The log of the script that this replaces, for those who still use its flag.
+    /// The log of the script that this replaces, one line for each step.
     pub client_log: Option<PathBuf>,
+    /// In which its times are.
+    pub time_zone: TimeZone,
     /// Leaves the push of a save to a process of its own.
     pub start_push: fn(AutosaveId) -> io::Result<()>,
+    /// Leaves a whole save to a process of its own, which writes how it ended to its stdout.
+    pub start_save: fn(&SaveOrder) -> io::Result<ChildStdout>,
 }
 
 impl SavingSettings {
@@ -31,5 +39,13 @@ impl SavingSettings {
     pub fn look(&self, settings: &Autosave) -> Look {
         let gitleaks = self.gitleaks.clone().map(|program| Gitleaks { program, folder: self.state.clone() });
         Look::new(settings, gitleaks)
+    }
+
+    /// A step, in the log of the script that this replaces, when it is taken. That it cannot be written stops nobody.
+    pub fn log_step(&self, step: &str) {
+        let Some(path) = &self.client_log else { return };
+        let now = Timestamp::now().to_zoned(self.time_zone.clone());
+        let line = format!("[{}] {}\n", now.strftime("%Y-%m-%d %H:%M:%S"), transcript::visible(step));
+        let _ = files::regular_file::append(path, 0o666).map(|mut file| file.write_all(line.as_bytes()));
     }
 }

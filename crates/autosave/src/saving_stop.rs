@@ -10,18 +10,18 @@ use serde_json::Value;
 use stop::{ClientEvent, Delivery, JudgedStop, baseline, trust, turn_of};
 use text::OWN_PREFIX;
 
+use crate::begun_saves::{EndedSaves, Listener};
 use crate::context::{self, Windows};
-use crate::facts::Occasion;
+use crate::ended_save::{EndedSave, SaveResult};
+use crate::facts::{Facts, Occasion};
 use crate::reason::Reason;
-use crate::save::{Save, SaveOutcome};
+use crate::save::Save;
+use crate::save_order::{SaveOrder, take_ended};
 use crate::save_run::{self, SaveReport};
 use crate::saving_settings::SavingSettings;
 use crate::stop_words::wants_to_stop;
 use crate::told_window;
 use crate::wish::Wish;
-
-/// So often a save is tried at one crossing, where what stands in its way may pass.
-const TRIES: u32 = 3;
 
 /// A stop that was judged, and what the user wants saved there.
 #[derive(Debug)]
@@ -55,11 +55,14 @@ impl SavingStop {
     /// As `JudgedStop::conclude`, where something may have to be saved.
     pub fn conclude(mut self) -> Answer {
         let settings = self.settings();
-        let mut answer = SaveAnswer { to_person: self.ended_pushes(), ..SaveAnswer::default() };
+        let ended = self.ended_saves();
+        let mut answer = SaveAnswer::default();
+        answer.to_person.extend(ended.to_person.iter().filter_map(EndedSave::to_person));
+        answer.to_person.extend(self.ended_pushes());
         if settings.mode != AutosaveMode::Off {
             match self.due(&settings) {
                 Ok(Some(due)) => self.act(&settings, &due, &mut answer),
-                Ok(None) => {}
+                Ok(None) => self.signal(&settings, ended.to_agent, &mut answer),
                 Err(error) => self.judged.event.log("autosave", &format!("nothing saved: {error}")),
             }
         }
@@ -71,6 +74,34 @@ impl SavingStop {
         let JudgedStop { case, journal, .. } = &mut self.judged;
         let trust = || trust::of_file_or_unknown(Some(journal), &case.texts);
         self.wish.settings(&case.policy, &case.texts, trust)
+    }
+
+    /// How the saves ended that an earlier stop left to a process of their own, and of which nobody has heard yet.
+    fn ended_saves(&mut self) -> EndedSaves {
+        let JudgedStop { event, case, journal, turn, .. } = &mut self.judged;
+        let Some(session) = &turn.known.session else { return EndedSaves::default() };
+        // A turn that was held already is not held again: the agent is told at the stop of the next one.
+        let is_held = turn.inputs.history.holds_this_turn > 0;
+        let listener = if is_held { Listener::Person } else { Listener::PersonAndAgent };
+        take_ended(journal, session.id, listener, &self.saving, case.repository.as_ref(), event.now)
+    }
+
+    /// A save that failed in the background is made up for by the agent, as one that fails at the stop is.
+    fn signal(&mut self, settings: &Autosave, failed: Option<EndedSave>, answer: &mut SaveAnswer) {
+        let Some(failed) = failed else { return };
+        let is_looping = self.wish.switches.is_looping;
+        let reason = if is_looping { Reason::LoopModeEnforced } else { Reason::ContextThreshold };
+        let percent = self.percent(settings).ok().flatten();
+        let occasion = Occasion { at: self.judged.event.now, reason, percent, iteration: 0 };
+        let JudgedStop { event, case, journal, turn, .. } = &mut self.judged;
+        let turn = journal.write(|writing| {
+            let session = writing.see_session(&event.seen(Some(&case.root)), event.now)?.id;
+            turn_of(writing, session, &turn.known, event)
+        });
+        let (Ok(turn), Some((_, facts))) = (turn, self.prepare(settings, occasion)) else { return };
+        answer.turn = Some(turn);
+        answer.to_agent = failed.to_agent(&occasion, &facts);
+        answer.execution = failed.execution(settings.mode, &occasion).map(Box::new);
     }
 
     /// How the pushes ended of which nobody has heard yet.
@@ -139,41 +170,23 @@ impl SavingStop {
             answer.to_person.push(format!("{OWN_PREFIX} {advice}"));
             return;
         }
-        let Some(save) = self.prepare(settings, due.occasion) else { return };
-        let report = save.run(&mut self.judged.journal, Some(due.session), Some(due.turn));
-        report.log(&self.judged.event, self.saving.client_log.as_deref());
-        let is_tried_again = self.try_again(due, &report);
-        let again = if is_tried_again { "; it is tried again at the next stop" } else { "" };
-        answer.to_person.extend(report.to_person().map(|said| format!("{said}{again}")));
+        let Some((save, facts)) = self.prepare(settings, due.occasion) else { return };
+        self.log_decision();
+        let order = SaveOrder::new(&save, due.session, due.turn, due.attempt);
+        let ended = order.start(&mut self.judged.journal, &self.saving, settings.wait);
+        if ended.result == SaveResult::Begun {
+            self.judged.event.log("autosave", &ended.sentence);
+        }
+        answer.to_person.extend(ended.to_person());
         // The signal is given once for a crossing: the agent knows.
-        let is_known = due.is_repeated && !matches!(report.ended, SaveOutcome::Saved(_));
-        answer.to_agent = report.to_agent(&save.facts).filter(|_| !is_known);
-        answer.execution = report.execution().map(Box::new);
+        let is_known = due.is_repeated && !matches!(ended.result, SaveResult::Saved | SaveResult::Begun);
+        answer.to_agent = ended.to_agent(&due.occasion, &facts).filter(|_| !is_known);
+        answer.execution = ended.execution(settings.mode, &due.occasion).map(Box::new);
     }
 
-    /// Whether the next stop tries again what failed now. Where there was nothing to save, the crossing stays as well.
-    fn try_again(&mut self, due: &Due, report: &SaveReport) -> bool {
-        if matches!(report.ended, SaveOutcome::Nothing) {
-            let kept = self.judged.journal.write(|writing| writing.take_back_try(due.session));
-            if let Err(error) = kept {
-                self.judged.event.log("autosave", &format!("the crossing is used up: {error}"));
-            }
-            return false;
-        }
-        let may_pass = matches!(&report.ended, SaveOutcome::Failed(failed) if failed.error.may_pass());
-        if !may_pass || due.attempt >= TRIES {
-            return false;
-        }
-        match self.judged.journal.write(|writing| writing.try_again(due.session)) {
-            Ok(()) => {
-                self.judged.event.log("autosave", "the save is tried again at the next stop");
-                true
-            }
-            Err(error) => {
-                self.judged.event.log("autosave", &format!("not tried again: {error}"));
-                false
-            }
-        }
+    fn log_decision(&self) {
+        self.saving.log_step("Router decided: Auto-execute /checkpoint");
+        self.saving.log_step("Attempting direct checkpoint execution...");
     }
 
     fn record_advice(&mut self, due: &Due, advice: &str) {
@@ -198,13 +211,15 @@ impl SavingStop {
         }
     }
 
-    fn prepare(&self, settings: &Autosave, occasion: Occasion) -> Option<Save> {
+    fn prepare(&self, settings: &Autosave, occasion: Occasion) -> Option<(Save, Facts)> {
         let JudgedStop { event, case, turn, .. } = &self.judged;
         let (repository, asked) = (case.repository.clone()?, self.asked());
         let (settings, saving, agent) = (settings.clone(), self.saving.clone(), event.payload.agent);
-        let save = Save::new(repository, settings, saving, agent, occasion, &turn.inputs, asked.as_deref());
+        let (save, facts) =
+            Save::new(repository, settings, saving, agent, occasion, &turn.inputs, asked.as_deref());
+        let save = Save { session: Some(event.session.clone()), turn_key: turn.known.key.clone(), ..save };
         let save = save.of_turn(turn.known.turn.as_ref());
-        Some(Save { session: Some(event.session.clone()), turn_key: turn.known.key.clone(), ..save })
+        Some((save, facts))
     }
 
     /// The gate's words first, then those of the save.
@@ -258,9 +273,10 @@ impl SavingStop {
             Err(error) => return self.judged.event.log("pass", &format!("nothing saved: {error}")),
         };
         let occasion = Occasion { at: self.judged.event.now, reason, percent, iteration };
-        let Some(save) = self.prepare(&settings, occasion) else { return };
+        let Some((save, _)) = self.prepare(&settings, occasion) else { return };
+        self.log_decision();
         let report: SaveReport = save.run(&mut self.judged.journal, Some(session), turn);
-        report.log(&self.judged.event, self.saving.client_log.as_deref());
+        report.log(&self.judged.event, &self.saving);
     }
 
     fn has_unsaved_work(&mut self, autosave: &Autosave) -> bool {

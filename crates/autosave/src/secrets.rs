@@ -88,10 +88,11 @@ pub(crate) fn without_values(text: &str) -> String {
             Some(at) => format!("{}{WITHHELD}", text::head(line, at)),
             None => line.to_owned(),
         });
-        // `password:` with the value on the next line that has something.
-        let ended = line.trim_end();
-        let is_named =
-            ended.ends_with([':', '=']) && value_place::value_place(&format!("{ended} x1")).is_some();
+        // `password:`, `password: |` or `--password \\`, with the value on the next line that has something.
+        let opens = |letter: char| ":=|>\\('\"".contains(letter);
+        let name = line.trim_end().trim_end_matches(|letter| "|>-\\('\" ".contains(letter));
+        let is_named = line.trim_end().ends_with(opens)
+            && value_place::value_place(&format!("{name} x1")).is_some_and(|at| at >= name.len());
         is_named_before = is_named || (is_named_before && line.trim().is_empty());
     }
     lines.join("\n")

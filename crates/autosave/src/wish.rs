@@ -13,7 +13,7 @@ use crate::mode::Switches;
 /// In the client's folder: saves by itself where it is there.
 const FLAG: &str = "autonomous-mode.active";
 
-/// In the client's folder: one line for each step, where the flag is there.
+/// In the client's folder: one line for each step of a save.
 const LOG: &str = "auto-continue.log";
 
 /// In the project: nothing is saved where it is there.
@@ -85,9 +85,9 @@ impl SwitchSources {
         self.flag().is_some_and(|path| path.symlink_metadata().is_ok())
     }
 
-    /// The log of the script that this replaces, for those who still use its flag.
+    /// The log of the script that this replaces.
     pub fn client_log(&self) -> Option<PathBuf> {
-        self.client_folder.as_ref().filter(|_| self.has_flag()).map(|folder| folder.join(LOG))
+        self.client_folder.as_ref().map(|folder| folder.join(LOG))
     }
 
     /// The switches as they stand for an agent that works in `cwd`, in the repository or below.

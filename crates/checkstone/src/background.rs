@@ -5,7 +5,7 @@
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,16 @@ const OWN: &str = "/proc/self/exe";
 
 /// Starts the work and goes on at once. `input` has to fit into a pipe.
 pub(crate) fn start(work: &[&str], input: &[u8]) -> io::Result<()> {
+    spawn(work, input, Stdio::null()).map(drop)
+}
+
+/// The same, with a request that the work reads from its stdin, and an ear to its stdout.
+pub(crate) fn start_heard(work: &[&str], request: &impl Serialize) -> io::Result<ChildStdout> {
+    let mut child = spawn(work, &serde_json::to_vec(request)?, Stdio::piped())?;
+    child.stdout.take().ok_or_else(|| io::Error::other("it has no stdout"))
+}
+
+fn spawn(work: &[&str], input: &[u8], stdout: Stdio) -> io::Result<Child> {
     let program = match Path::new(OWN).exists() {
         true => Path::new(OWN).to_owned(),
         false => std::env::current_exe()?,
@@ -28,14 +38,14 @@ pub(crate) fn start(work: &[&str], input: &[u8]) -> io::Result<()> {
         .arg(COMMAND)
         .args(work)
         .stdin(stdin)
-        .stdout(Stdio::null())
+        .stdout(stdout)
         .stderr(Stdio::null())
         // Out of the client's reach before this returns: a client may end the hook's whole group the moment it answers.
         .process_group(0)
         .spawn()?;
     match child.stdin.take() {
-        Some(mut pipe) => pipe.write_all(input),
-        None => Ok(()),
+        Some(mut pipe) => pipe.write_all(input).map(|()| child),
+        None => Ok(child),
     }
 }
 

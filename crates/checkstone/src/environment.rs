@@ -2,12 +2,16 @@
 //! the environment.
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agents::HoldForm;
 use changes::GitProgram;
+use jiff::tz::TimeZone;
 use stop::StopSettings;
+
+/// The time zone, where it is not the machine's.
+pub(crate) const TIME_ZONE: &str = "TZ";
 
 /// The width of the terminal, where the terminal itself does not tell.
 pub(crate) const COLUMNS: &str = "COLUMNS";
@@ -170,4 +174,19 @@ pub(crate) fn configuration_file() -> Option<PathBuf> {
 fn base(variable: &str, under_home: &str) -> Option<PathBuf> {
     let set = read(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     set.or_else(|| Some(PathBuf::from(read(HOME)?).join(under_home)))
+}
+
+/// The user's time zone, from the files that the C library reads: nothing of it is built in. UTC where none is known, as there.
+pub(crate) fn time_zone() -> TimeZone {
+    const MACHINE: &str = "/etc/localtime";
+    const ZONES: &str = "/usr/share/zoneinfo";
+    let of_file = |path: &Path| TimeZone::tzif("local", &fs_err::read(path).ok()?).ok();
+    let named = read(TIME_ZONE).and_then(|name| name.into_string().ok());
+    let zone = match named.as_deref().map(|name| name.strip_prefix(':').unwrap_or(name)) {
+        None => of_file(Path::new(MACHINE)),
+        Some("") => None,
+        // An absolute path stays what it is.
+        Some(name) => of_file(&Path::new(ZONES).join(name)).or_else(|| TimeZone::posix(name).ok()),
+    };
+    zone.unwrap_or(TimeZone::UTC)
 }

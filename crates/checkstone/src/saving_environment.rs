@@ -34,7 +34,9 @@ pub(crate) fn settings(state: PathBuf) -> SavingSettings {
         gitleaks: environment::program("gitleaks"),
         temporary: environment::temporary_directory(),
         client_log: switches().client_log(),
+        time_zone: environment::time_zone(),
         start_push: |id| background::start(&["push", &id.0.to_string()], b""),
+        start_save: |order| background::start_heard(&["stop-save"], order),
     }
 }
 

@@ -153,6 +153,7 @@ impl<const ABOVE_ZERO: bool> Kind for Time<ABOVE_ZERO> {
     fn written(value: &Duration) -> String {
         const DAY: u64 = 24 * 60 * 60;
         match value.as_secs() {
+            _ if value.subsec_millis() > 0 => format!("\"{}ms\"", value.as_millis()),
             seconds if seconds > 0 && seconds.is_multiple_of(DAY) => format!("\"{}d\"", seconds / DAY),
             seconds => format!("\"{seconds}s\""),
         }

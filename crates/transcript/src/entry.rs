@@ -127,6 +127,8 @@ pub(crate) struct Said {
 #[derive(Debug, Default)]
 pub(crate) struct ContextUse {
     pub(crate) tokens: u64,
+    /// Of these, what the response itself came to.
+    pub(crate) answered: u64,
     pub(crate) window: Option<u64>,
     pub(crate) model: Option<String>,
 }

@@ -114,6 +114,9 @@ pub enum Extent {
 pub struct Usage {
     /// Tokens in context after the last response.
     pub tokens: u64,
+    /// Of these, what the response itself came to, where the file tells it apart.
+    #[serde(skip)]
+    pub answered: u64,
     /// The size of the window, where the file or a known model gives it.
     pub window: Option<u64>,
     /// `tokens` of `window`, rounded down.

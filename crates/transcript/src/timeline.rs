@@ -64,6 +64,7 @@ pub(crate) fn timeline(records: Vec<Placed>) -> Timeline {
                     let before = timeline.usage.take().unwrap_or_default();
                     timeline.usage = Some(ContextUse {
                         tokens: usage.tokens,
+                        answered: usage.answered,
                         window: usage.window.or(before.window),
                         model: usage.model.or(before.model),
                     });

@@ -19,7 +19,7 @@ const WINDOWS: &[(&str, u64)] = &[
 const LONG_CONTEXT: u64 = 1_000_000;
 
 pub(crate) fn usage(agent: Agent, context: ContextUse) -> Usage {
-    let ContextUse { tokens, window, model } = context;
+    let ContextUse { tokens, answered, window, model } = context;
     let known = model.as_deref().and_then(window_of);
     let window = match (window.filter(|window| *window > 0), agent) {
         (Some(window), _) => Some(window),
@@ -28,7 +28,7 @@ pub(crate) fn usage(agent: Agent, context: ContextUse) -> Usage {
         (None, _) => known,
     };
     let percent = window.map(|window| tokens.saturating_mul(100) / window);
-    Usage { tokens, window, percent, model }
+    Usage { tokens, answered, window, percent, model }
 }
 
 fn window_of(model: &str) -> Option<u64> {
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     fn of(agent: Agent, tokens: u64, window: Option<u64>, model: &str) -> (Option<u64>, Option<u64>) {
-        let usage = usage(agent, ContextUse { tokens, window, model: Some(model.to_owned()) });
+        let usage = usage(agent, ContextUse { tokens, answered: 0, window, model: Some(model.to_owned()) });
         (usage.window, usage.percent)
     }
 

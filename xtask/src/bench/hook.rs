@@ -270,7 +270,7 @@ pub(super) fn in_turns(
 }
 
 /// The prompt of the samples that the transcripts are made of.
-const PROMPT_ID: &str = "744c8ebc-c8c8-4b73-ab95-9ff4e20162a1";
+pub(super) const PROMPT_ID: &str = "744c8ebc-c8c8-4b73-ab95-9ff4e20162a1";
 
 pub(super) fn bare_git() -> Command {
     let mut git = Command::new("git");

@@ -45,7 +45,15 @@ pub(super) fn is_secret(path: &BytePath, content: &[u8]) -> bool {
     let file = name(path.file_name());
     let folder = name(path.parent().and_then(std::path::Path::file_name));
     let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
-    let is_environment = file == ".env" || (file.starts_with(".env.") && !SHOWN.contains(&ending));
+    // `.env`, `.env.local`, `.env-prod`; direnv's file is often only about the shell.
+    let is_environment = match file.strip_prefix(".env") {
+        Some("rc") => content.contains(&b'='),
+        Some(rest) => {
+            let last = rest.rsplit(['.', '-', '_']).next().unwrap_or_default();
+            !rest.starts_with(char::is_alphanumeric) && !SHOWN.contains(&last)
+        }
+        None => false,
+    };
     let is_named = is_environment
         || NAMES.contains(&file.as_str())
         || IN_FOLDERS.contains(&(folder.as_str(), file.as_str()))

@@ -14,9 +14,10 @@ pub(super) enum SecretName {
 
 /// One of these is in every such name.
 pub(super) const KEYWORDS: &[&str] =
-    &["pass", "pwd", "secret", "token", "key", "cred", "auth", "jwt", "pat", "cookie"];
+    &["pass", "pw", "secret", "token", "key", "cred", "auth", "jwt", "pat", "cookie"];
 
-const PASSWORDS: &[&str] = &["password", "passwd", "passphrase", "passcode", "pass", "pwd", "userpass"];
+const PASSWORDS: &[&str] =
+    &["password", "passwd", "passphrase", "passcode", "pass", "passwort", "pwd", "pw", "userpass"];
 
 const TOKENS: &[&str] = &["secret", "secrets", "token", "apikey", "credential", "credentials", "creds"];
 
@@ -175,6 +176,9 @@ mod tests {
             ("MYSQL_PWD", Some(Password)),
             ("spring.datasource.password", Some(Password)),
             ("db-pass", Some(Password)),
+            ("DB_PW", Some(Password)),
+            ("pw", Some(Password)),
+            ("Passwort", Some(Password)),
             ("userPassword2", Some(Password)),
             ("TOKEN", Some(Token)),
             ("API_KEY", Some(Token)),

@@ -13,16 +13,23 @@ pub(super) fn value_place(line: &str) -> Option<usize> {
 }
 
 fn assigned(line: &[u8], at: usize) -> Option<usize> {
+    let is_of_name = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let end = at + line.get(at..)?.iter().take_while(is_of_name).count();
+    let start = at - line.get(..at)?.iter().rev().take_while(is_of_name).count();
+    let written = line.get(start..end)?;
     if let (Some(assignment), _) = Assignment::around(line, at) {
         let Assignment { name, place, value, .. } = assignment;
         let is_reference = value.first().is_some_and(|byte| b"$<{%".contains(byte));
         let has_digit = value.iter().any(u8::is_ascii_digit);
-        // `OPENAI_KEY=…`, but not `the key: …`
-        let before = line.get(..assignment.at).unwrap_or_default().trim_ascii_end();
-        let is_set =
-            before.strip_suffix(b"\"").or(before.strip_suffix(b"'")).unwrap_or(before).ends_with(b"=");
         let is_told = match name {
-            SecretName::Perhaps => is_set,
+            // `OPENAI_KEY=…`, `Cookie: …`, but not `the key: …`
+            SecretName::Perhaps => {
+                let before = line.get(..assignment.at).unwrap_or_default().trim_ascii_end();
+                let unquoted = before.strip_suffix(b"\"").or(before.strip_suffix(b"'")).unwrap_or(before);
+                let is_joined = written.iter().any(|byte| matches!(byte, b'_' | b'-'));
+                let is_key = written.eq_ignore_ascii_case(b"key");
+                unquoted.ends_with(b"=") || (place != Place::Sentence && (is_joined || !is_key))
+            }
             SecretName::Password | SecretName::Token => place != Place::Sentence || has_digit,
         };
         if is_told && !is_reference {
@@ -30,20 +37,9 @@ fn assigned(line: &[u8], at: usize) -> Option<usize> {
         }
     }
     // `the password is swordfish`
-    let end =
-        at + line.get(at..)?.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
-    let start = at
-        - line
-            .get(..at)?
-            .iter()
-            .rev()
-            .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_')
-            .count();
-    let name = SecretName::of(line.get(start..end)?)?;
-    let said = [&b" is "[..], b" was ", b" to ", b": "]
-        .into_iter()
-        .find(|said| line.get(end..).is_some_and(|rest| rest.starts_with(said)))?;
-    (name == SecretName::Password).then_some(end + said.len())
+    let rest = line.get(end..)?;
+    let said = [&b" is "[..], b" was ", b" to ", b": "].into_iter().find(|said| rest.starts_with(said))?;
+    (SecretName::of(written)? == SecretName::Password).then_some(end + said.len())
 }
 
 /// `scheme://user:password@host`
@@ -86,6 +82,9 @@ mod tests {
             ("set api_key to: x, token = abc", "set api_key to: x, token = "),
             ("login --token abc", "login --token "),
             ("OPENAI_KEY='abc'", "OPENAI_KEY='"),
+            ("Cookie: session=abc", "Cookie: session="),
+            ("auth: abc", "auth: "),
+            ("MYSQL_PW=abc", "MYSQL_PW="),
             ("the password is swordfish", "the password is "),
             ("curl -u kim:swordfish x", "curl -u "),
             ("mysql -uroot -pswordfish", "mysql -uroot "),

@@ -4,7 +4,7 @@ use autosave::context::{Windows, percent, rearms_below};
 use transcript::{Agent, Usage};
 
 fn usage(tokens: u64, window: Option<u64>) -> Usage {
-    Usage { tokens, window, percent: None, model: None }
+    Usage { tokens, answered: 0, window, percent: None, model: None }
 }
 
 /// A1: the stop payload has no usage, the transcript has; 79,999 of 200,000 tokens are 39 %.
@@ -12,6 +12,13 @@ fn usage(tokens: u64, window: Option<u64>) -> Usage {
 fn a1_the_percentage_is_rounded_down() {
     let of = |tokens| percent(Agent::Claude, None, Some(&usage(tokens, Some(200_000))), Windows::default());
     assert_eq!((of(79_999), of(80_000), of(80_001)), (Some(39), Some(40), Some(40)));
+}
+
+/// What goes into the next request counts, and not what the last response came to.
+#[test]
+fn the_percentage_counts_input_tokens() {
+    let usage = Usage { answered: 1, ..usage(80_000, Some(200_000)) };
+    assert_eq!(percent(Agent::Claude, None, Some(&usage), Windows::default()), Some(39));
 }
 
 /// A1.

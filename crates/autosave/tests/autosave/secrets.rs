@@ -225,6 +225,7 @@ fn s2_a_value_is_known_by_its_place() {
     for text in [
         format!("API_KEY={value}"),
         format!("PASSWORD={value}   # until May"),
+        format!("DB_PW={value}"),
         format!("TOKEN: {value}"),
         format!("password: '{value}' # until May"),
         format!("<password>{value}</password>"),
@@ -263,6 +264,9 @@ fn s2_some_files_are_secrets() {
     let all = [
         (".env", "PORT=1\n"),
         ("web/.env.production", "PORT=1\n"),
+        (".env-prod", "PORT=1\n"),
+        (".env_local", "PORT=1\n"),
+        (".envrc", "export PORT=1\n"),
         (".netrc", "machine a login b password c\n"),
         (".pgpass", "db:5432:*:app:pw\n"),
         ("keys/id_ed25519", "x\n"),
@@ -272,6 +276,9 @@ fn s2_some_files_are_secrets() {
         ("firebase.json", "{\"type\": \"service_account\", \"private_key\": \"x\"}\n"),
         (".env.example", "PORT=1\n"),
         (".env.template", "PORT=1\n"),
+        (".env-example", "PORT=1\n"),
+        (".envrc", "use flake\n"),
+        (".environment", "PORT=1\n"),
         (".env", "# nothing\n\n"),
         ("id_ed25519.pub", "ssh-ed25519 AAAA\n"),
         ("tls/ca.pem", "-----BEGIN CERTIFICATE-----\n"),
@@ -280,7 +287,7 @@ fn s2_some_files_are_secrets() {
     ];
     let found: Vec<&str> =
         all.iter().filter(|(path, content)| is_found(path, content)).map(|(path, _)| *path).collect();
-    assert_eq!(found.join(" "), all[..9].iter().map(|(path, _)| *path).collect::<Vec<_>>().join(" "));
+    assert_eq!(found.join(" "), all[..12].iter().map(|(path, _)| *path).collect::<Vec<_>>().join(" "));
 }
 
 /// A sample of the table that `cargo xtask secrets` prints, of which no carrier may be worse.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use autosave::{Occasion, PlannedPush, Push, Reason, Save, SaveOutcome, SaveReport, save_run};
+use autosave::{Occasion, PlannedPush, Push, Reason, Save, SaveOutcome, SaveReport};
 use changes::{Baseline, Request};
 use gate::policy::{Autosave, PushRules, PushWhen};
 use gate::{Changes, Inputs};
@@ -179,11 +179,11 @@ fn prepare(
     let asked = asked.or_else(|| turn.as_ref().map(|turn| turn.prompt.clone()));
     let inputs = Inputs::of_reading(reading, Changes::Known(set), folder.to_string_lossy().into_owned());
     let occasion = Occasion { at: Timestamp::now(), reason: Reason::Asked, percent, iteration };
+    let (save, _) = Save::new(repository, settings, saving, agent, occasion, &inputs, asked.as_deref());
     let save = Save {
         session: session.map(|session| session.client_id.clone()),
         turn_key: turn.as_ref().and_then(|turn| turn.key.clone()),
-        ..Save::new(repository, settings, saving, agent, occasion, &inputs, asked.as_deref())
-            .of_turn(turn.as_ref())
+        ..save.of_turn(turn.as_ref())
     };
     Ok((save, turn))
 }
@@ -212,7 +212,7 @@ fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> Result
         message: Some(&message),
         paths: save.paths().iter().map(ToString::to_string).collect(),
         commit: None,
-        branch: save.facts.branch.as_deref(),
+        branch: save.branch.as_deref(),
         snapshot: None,
         push: PushOutput { state: "none", detail: push },
         milliseconds: 0,
@@ -236,7 +236,7 @@ fn refusal(save: &Save, git: &changes::GitProgram) -> Option<String> {
     match keeping::commit::in_progress(&save.repository, git) {
         Ok(Some(operation)) => Some(format!("a {operation} is in progress; finish or abort it first")),
         Err(error) => Some(error.to_string()),
-        Ok(None) => save.facts.branch.is_none().then(|| "HEAD is on no branch; create one first".to_owned()),
+        Ok(None) => save.branch.is_none().then(|| "HEAD is on no branch; create one first".to_owned()),
     }
 }
 
@@ -302,7 +302,7 @@ fn output<'a>(
         paths: saved
             .map_or_else(Vec::new, |saved| saved.commit.paths.iter().map(ToString::to_string).collect()),
         commit: saved.map(|saved| saved.commit.id.as_str()),
-        branch: saved.map(|saved| saved.commit.branch.as_str()).or(save.facts.branch.as_deref()),
+        branch: saved.map(|saved| saved.commit.branch.as_str()).or(save.branch.as_deref()),
         snapshot: report.snapshot(),
         push: PushOutput { state: push.as_str(), detail: push_detail.to_owned() },
         milliseconds: u64::try_from(report.took.as_millis()).unwrap_or(u64::MAX),
@@ -326,7 +326,7 @@ fn text(report: &SaveReport, pushed: Option<&Result<String, CommandError>>) -> S
         text.push_str(&format!(
             "{STRONG}hint:{STRONG:#} take it out; if it is no secret, put `{}` into that line, or its kind or \
              fingerprint into `allow_secrets` of `[autosave]`\n",
-            save_run::ALLOW
+            autosave::ALLOW
         ));
     }
     let (style, mark, word, detail) = match (pushed, &report.push) {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use agents::{Event, Payload};
-use autosave::{Look, PlannedPush, SavingSettings, save_run};
+use autosave::{Look, PlannedPush, SaveOrder, SavingSettings, save_run};
 use changes::Repository;
 use jiff::Timestamp;
 use journal::{Autosave, AutosaveId, PushState};
@@ -19,6 +19,7 @@ use crate::environment;
 use crate::error::CommandError;
 use crate::hook;
 use crate::journal_access;
+use crate::printer::Printer;
 use crate::saving_environment;
 
 /// The whole of a push, retries included.
@@ -42,6 +43,8 @@ enum BackgroundWork {
     Push { autosave: i64 },
     /// Save what the session on stdin did
     Save,
+    /// Save what is ordered on stdin, say how it ended, and push
+    StopSave,
     /// Take the snapshot of a turn's start that is ordered on stdin
     Snapshot,
 }
@@ -51,6 +54,7 @@ pub(crate) fn run(arguments: &BackgroundArguments) -> Result<ExitCode, CommandEr
     match &arguments.work {
         BackgroundWork::Push { autosave } => push(AutosaveId(*autosave))?,
         BackgroundWork::Save => save()?,
+        BackgroundWork::StopSave => save_at_stop(read()?)?,
         BackgroundWork::Snapshot => {
             let order: SnapshotOrder = read()?;
             order.carry_out(&hook::settings(journal_access::state_directory()?));
@@ -90,6 +94,29 @@ fn save() -> Result<(), CommandError> {
     Ok(())
 }
 
+/// What a stop has left. The client may be gone by now, and with it whoever would hear how it ended.
+fn save_at_stop(order: SaveOrder) -> Result<(), CommandError> {
+    let state = journal_access::state_directory()?;
+    let mut journal = journal_access::open_or_create(&state)?;
+    let root = order.root().as_path().to_owned();
+    let (settings, _) = saving_environment::of_repository(&root, Some(&mut journal)).unwrap_or_default();
+    let event = ClientEvent {
+        payload: Payload::new(order.agent(), Event::Stop),
+        session: order.client_session().unwrap_or_default().to_owned(),
+        cwd: root,
+        settings: hook::settings(state.clone()),
+        now: Timestamp::now(),
+        stopwatch: Stopwatch::start(),
+        is_dry_run: false,
+    };
+    let saving = saving_environment::settings(state);
+    let (ended, to_push) = order.carry_out(&mut journal, settings, saving, &event);
+    drop(journal);
+    // The stop may be waiting for this line.
+    Printer::new().json(&ended)?;
+    to_push.map_or(Ok(()), push)
+}
+
 fn push(id: AutosaveId) -> Result<(), CommandError> {
     let state = journal_access::state_directory()?;
     let mut journal = journal_access::open_or_create(&state)?;
@@ -118,11 +145,6 @@ fn push(id: AutosaveId) -> Result<(), CommandError> {
     if let Err(error) = recorded {
         log(format!("autosave: not recorded: {}", error.message()));
     }
-    let told = match &ended {
-        Ok(_) => "✅ Git push successful".to_owned(),
-        Err(_) => format!("❌ Git push failed: {detail}"),
-    };
-    save_run::append_to_client_log(saving.client_log.as_deref(), &[&told]);
     Ok(())
 }
 
@@ -143,7 +165,13 @@ pub(crate) fn pushed(
     settings: &gate::policy::Autosave,
 ) -> EndedPush {
     let started = Instant::now();
+    saving.log_step("📤 Pushing to remote...");
     let ended = push_commit(autosave, ours, saving, settings);
+    match &ended {
+        Ok(_) => saving.log_step("✅ Git push successful"),
+        Err(error) => saving.log_step(&format!("❌ Git push failed: {}", error.message())),
+    }
+    saving.log_step(save_run::COMPLETED);
     let state = if ended.is_ok() { PushState::Pushed } else { PushState::Failed };
     let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     EndedPush { ended, state, milliseconds }

@@ -186,10 +186,12 @@ fn as_json(
     }
     if let Some(autosave) = merged.get_mut("autosave") {
         let allowed = autosave::wish::allowed(policy, texts, || standing.trust);
-        let timeout = format!("{:?}", allowed.hook_timeout);
+        let times = [("hook_timeout", allowed.hook_timeout), ("wait", allowed.wait)];
         *autosave = serde_json::to_value(allowed)?;
-        if let Some(written) = autosave.get_mut("hook_timeout") {
-            *written = json!(timeout);
+        for (key, time) in times {
+            if let Some(written) = autosave.get_mut(key) {
+                *written = json!(format!("{time:?}"));
+            }
         }
     }
     Ok(json!({

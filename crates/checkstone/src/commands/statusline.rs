@@ -43,8 +43,7 @@ impl StatuslinePayload {
     /// As the hook counts it.
     fn percent(&self) -> Option<u64> {
         let used = self.0.pointer("/context_window/current_usage")?;
-        let parts =
-            ["input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
+        let parts = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
         let counts = parts.iter().filter_map(|part| used.get(part)?.as_u64());
         counts.fold(0_u64, u64::saturating_add).saturating_mul(100).checked_div(self.window()?)
     }

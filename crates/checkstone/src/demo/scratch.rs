@@ -30,7 +30,7 @@ evidence = ["sh test.sh", "make test"]
 "#;
 
 /// The person's own settings: what saves and pushes is switched on here, and nowhere else.
-const SETTINGS: &str = "[autosave]\nmode = \"autonomous\"\n";
+const SETTINGS: &str = "[autosave]\nmode = \"autonomous\"\nwait = \"60s\"\n";
 
 const PROGRAM: &str = "# Prints the price of $1 pieces, in cents.\necho $(( $1 * 250 ))\n";
 const TESTS: &str = "# From the fourth piece on, every piece is 10 % cheaper.\n\

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use agents::Answer;
-use autosave::{Wish, save_run};
+use autosave::{EndedSave, Listener, Wish, save_run};
 use changes::Repository;
 use gate::policy::SnapshotSettings;
 use journal::{Author, Journal, JournalError, NewTurn, OpenFor, SessionId, Turn, TurnId};
@@ -36,6 +36,7 @@ pub(crate) fn record(mut event: ClientEvent) -> Answer {
     let root = repository.as_ref().map(|repository| repository.root.clone());
     let with_snapshots = Some(found.texts()).filter(|texts| texts.may_want_snapshots()).cloned();
     let snapshots = repository.clone().zip(with_snapshots);
+    let saved_in = repository.clone();
     event.stopwatch.lap("policy");
     // Without a policy nothing will be judged, and nothing saved, and the baseline is not needed.
     let is_needed = (found.policy.is_some() && !is_off) || wish.is_some();
@@ -69,10 +70,16 @@ pub(crate) fn record(mut event: ClientEvent) -> Answer {
         {
             event.log("snapshot", &format!("not taken: {problem}"));
         }
-        let ended = match wish {
-            Some(_) => journal.write(|writing| writing.take_untold_pushes(session))?,
-            None => Vec::new(),
-        };
+        let mut ended = Vec::new();
+        if wish.is_some() {
+            let saving = saving_environment::settings(event.settings.state.clone());
+            let person = Listener::Person;
+            let saves =
+                autosave::take_ended(&mut journal, session, person, &saving, saved_in.as_ref(), event.now);
+            ended.extend(saves.to_person.iter().filter_map(EndedSave::to_person));
+            let pushes = journal.write(|writing| writing.take_untold_pushes(session))?;
+            ended.extend(pushes.iter().map(save_run::push_sentence));
+        }
         let told = told::at_prompt(&mut journal, &event, root.as_deref());
         Ok((ended, told::joined([corrected, told])))
     });
@@ -87,11 +94,10 @@ pub(crate) fn record(mut event: ClientEvent) -> Answer {
     if let Some(problem) = problem {
         event.log("prompt", &format!("without a baseline: {problem}"));
     }
-    // How the push of an earlier save ended.
-    let told: Vec<String> = ended.iter().map(save_run::push_sentence).collect();
-    let answer = match told.is_empty() {
+    // How an earlier save, and its push, ended.
+    let answer = match ended.is_empty() {
         true => Answer::Pass,
-        false => Answer::Notify { to_person: told.join("\n") },
+        false => Answer::Notify { to_person: ended.join("\n") },
     };
     answer.with_note(note)
 }

@@ -2,6 +2,7 @@
 //! what happens where it cannot be.
 
 mod again;
+mod background;
 mod commands;
 mod direct_execution;
 mod disks;

@@ -35,7 +35,7 @@ fn pushed(workplace: &Workplace) -> Value {
 }
 
 pub(crate) fn a_full_context_is_saved_and_the_agent_goes_on(workplace: &Workplace) {
-    workplace.configure("[autosave]\nmode = \"autonomous\"\n");
+    workplace.configure("[autosave]\nmode = \"autonomous\"\nwait = \"60s\"\n");
     workplace.write("buildguide.md", "- [x] add\n- [ ] subtract\n");
     let origin = workplace.add_origin();
     let steps =
@@ -72,7 +72,7 @@ pub(crate) fn a_full_context_is_saved_and_the_agent_goes_on(workplace: &Workplac
 }
 
 pub(crate) fn the_gate_and_the_save_share_one_hold(workplace: &Workplace) {
-    workplace.configure("[autosave]\nmode = \"autonomous\"\n");
+    workplace.configure("[autosave]\nmode = \"autonomous\"\nwait = \"60s\"\n");
     let steps = [look(), fix(), full(workplace, "Fixed."), run("./run-tests"), say("Fixed and tested.")];
     let played = workplace.play(json!({"steps": steps}), &["Fix add"]);
     let holds = played.holds();

@@ -331,6 +331,9 @@ table! {
         /// pattern, of which the longest that matches counts: `push = { "release/*" = "never" }`. `true` is `always`, `false`
         /// is `never`.
         push: PushRules, or "`\"tracked\"`; `\"always\"` by `autonomous-mode.active` or `CLAUDE_LOOP_ACTIVE` alone";
+        /// How long a stop waits for its save. What takes longer goes on in the background, and its result is reported at the next
+        /// prompt or stop.
+        wait: Time = Duration::from_millis(50);
         /// What is committed: the notes and `buildguide.md`, or what the turn changed as well.
         include: Choice<Include> = Include::Notes;
         /// The notes file.

@@ -38,7 +38,7 @@ fn the_defaults_that_are_told_are_those_that_count() {
             told += defaults(key.name, table, &mut text);
         }
     }
-    assert_eq!(told, 44, "{text}");
+    assert_eq!(told, 45, "{text}");
     let (with, without) = (load(&text), load(""));
     assert_eq!(serde_json::to_value(&with).unwrap(), serde_json::to_value(&without).unwrap());
 }
@@ -49,7 +49,9 @@ fn example(reference: &TableReference, separator: &str) -> String {
         let value = match &key.shape {
             Shape::Boolean => "true".to_owned(),
             Shape::Whole => "7".to_owned(),
-            Shape::Text if ["min_turn", "keep_for", "timeout", "hook_timeout"].contains(&key.name) => {
+            Shape::Text
+                if ["min_turn", "keep_for", "timeout", "hook_timeout", "wait"].contains(&key.name) =>
+            {
                 "'7s'".to_owned()
             }
             Shape::Text | Shape::TextOrTexts => "'a'".to_owned(),

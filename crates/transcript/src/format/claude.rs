@@ -663,7 +663,8 @@ fn assistant(line: &ClaudeLine<'_>) -> Record {
         // The client's own notices (an API error, an interruption) look like responses without usage.
         if tokens > 0 {
             let model = message.model.as_ref().map(Text::owned);
-            record.entries.push(Entry::Usage(ContextUse { tokens, window: None, model }));
+            let answered = usage.output_tokens.unwrap_or_default();
+            record.entries.push(Entry::Usage(ContextUse { tokens, answered, window: None, model }));
         }
     }
     record
@@ -801,7 +802,7 @@ fn system(line: &ClaudeLine<'_>) -> Record {
     match line.compact_metadata.as_ref().and_then(|metadata| metadata.post_tokens) {
         // After a compaction the usage of earlier responses says nothing any more.
         Some(tokens) if tokens > 0 => {
-            Record::of(Entry::Usage(ContextUse { tokens, window: None, model: None }))
+            Record::of(Entry::Usage(ContextUse { tokens, answered: 0, window: None, model: None }))
         }
         _ => Record::bookkeeping(),
     }

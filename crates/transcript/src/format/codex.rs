@@ -469,7 +469,7 @@ fn token_count(info: Option<&RawValue>) -> Record {
     match tokens {
         Some(tokens) if tokens > 0 => {
             let window = info.and_then(|info| info.model_context_window);
-            Record::of(Entry::Usage(ContextUse { tokens, window, model: None }))
+            Record::of(Entry::Usage(ContextUse { tokens, answered: 0, window, model: None }))
         }
         _ => Record::bookkeeping(),
     }

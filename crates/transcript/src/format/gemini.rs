@@ -213,7 +213,7 @@ fn gemini(line: &GeminiLine<'_>) -> Record {
     }
     if let Some(tokens) = line.tokens.as_ref().and_then(|tokens| tokens.input).filter(|tokens| *tokens > 0) {
         let model = line.model.as_ref().map(Text::owned);
-        record.entries.push(Entry::Usage(ContextUse { tokens, window: None, model }));
+        record.entries.push(Entry::Usage(ContextUse { tokens, answered: 0, window: None, model }));
     }
     record
 }

@@ -14,7 +14,7 @@ fn a_save_that_met_a_held_index_is_made_at_the_next_stop() {
     world.write(".git/index.lock", "");
     let answer = world.turn_number(1, 41);
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context fills up, and nothing was committed: another git process holds `[folder]/repo/.git/index.lock`; if none is running, remove it: `rm -f [folder]/repo/.git/index.lock`; the whole tree is kept in snapshot [id].
+    [checkstone] The context fills up, and nothing was committed: another git process holds `[folder]/repo/.git/index.lock`; if none is running, remove it: `rm -f [folder]/repo/.git/index.lock`; the whole tree is kept in snapshot [id]; it is tried again at the next stop.
     <command-name>/checkpoint</command-name>
 
     Note in a few lines what was done and what is next, commit that, then go on with the task.

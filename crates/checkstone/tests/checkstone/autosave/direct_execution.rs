@@ -1,9 +1,9 @@
 //! The nine results that the script printed which this replaces, its table of modes, and what is saved.
 
-use sandbox::{redacted, without_durations};
+use sandbox::{RunToEnd as _, redacted, wait_for_some, without_durations};
 use serde_json::json;
 
-use super::world::{AUTONOMOUS, World, to_agent, to_person};
+use super::world::{AUTONOMOUS, PATIENT, World, to_agent, to_person};
 
 #[test]
 fn test_environment_ready() {
@@ -81,22 +81,65 @@ fn commit_message_contains_auto_checkpoint() {
     );
 }
 
+/// Spec 4's own log has each step, however it was switched on.
 #[test]
 fn log_file_confirms_successful_execution() {
-    let world = World::new("");
-    world.flag();
-    world.work_until(41);
-    let ours = world.log();
-    insta::assert_snapshot!(without_durations(&ours), @"
-    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to ([duration]) [[timings]]
-    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 hold: the agent was told of the save and goes on [[timings]]
-    ");
-    let theirs = std::fs::read_to_string(world.workplace.path("home/.claude/auto-continue.log")).unwrap();
-    insta::assert_snapshot!(redacted(&theirs), @"
+    let flagged = World::new(PATIENT);
+    flagged.flag();
+    let worlds =
+        [flagged, World::new(PATIENT).with_variable("CLAUDE_LOOP_ACTIVE", "1"), World::new(AUTONOMOUS)];
+    let mut logs = Vec::new();
+    for world in worlds {
+        let world = world.with_origin();
+        std::fs::create_dir_all(world.workplace.path("home/.claude")).unwrap();
+        world.write("CLAUDE.md", "# Rules\n\n## Last Session\n\nold\n");
+        world.git(&["add", "CLAUDE.md"]);
+        world.git(&["commit", "--quiet", "--message=notes"]);
+        world.work_until(41);
+        let log = world.workplace.path("home/.claude/auto-continue.log");
+        let theirs = wait_for_some("the end of the log", || {
+            let text = std::fs::read_to_string(&log).unwrap_or_default();
+            text.ends_with("Direct checkpoint execution completed\n").then_some(text)
+        });
+        logs.push(redacted(&theirs));
+    }
+    assert_eq!((&logs[0], &logs[0]), (&logs[1], &logs[2]));
+    insta::assert_snapshot!(logs[0], @"
+    [[time]] Router decided: Auto-execute /checkpoint
+    [[time]] Attempting direct checkpoint execution...
     [[time]] 🚀 Executing checkpoint directly in hook
-    [[time]] notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to
+    [[time]] 📝 Updating CLAUDE.md with session progress
+    [[time]] ✅ Updated existing Last Session in CLAUDE.md
+    [[time]] ✅ Notes written to .checkstone/notes/[id].md
+    [[time]] 📋 CLAUDE.md update complete
+    [[time]] 📦 Staging changes to git...
+    [[time]] ✅ Files staged successfully
+    [[time]] 🔍 Checking for staged changes...
+    [[time]] ✅ Staged changes detected
+    [[time]] 💾 Creating git commit...
+    [[time]] ✅ Git commit successful
+    [[time]] 📤 Pushing to remote...
+    [[time]] ✅ Git push successful
     [[time]] ✅ Direct checkpoint execution completed
     ");
+}
+
+/// Its times are the user's own.
+#[test]
+fn the_log_is_in_local_time() {
+    let world = World::new(AUTONOMOUS).with_variable("TZ", "<+0530>-5:30");
+    std::fs::create_dir_all(world.workplace.path("home/.claude")).unwrap();
+    let clock = || {
+        let mut date = std::process::Command::new("date");
+        date.env("TZ", "<+0530>-5:30").arg("+%Y-%m-%d %H:%M:%S").answer().stdout.trim().to_owned()
+    };
+    let before = clock();
+    world.work_until(41);
+    let log = std::fs::read_to_string(world.workplace.path("home/.claude/auto-continue.log")).unwrap();
+    for line in log.lines() {
+        let time = line[1..].split(']').next().unwrap().to_owned();
+        assert!(before <= time && time <= clock(), "{before} {line}");
+    }
 }
 
 #[test]
@@ -440,7 +483,7 @@ fn a12_a_secret_is_not_committed() {
     ");
     insta::assert_snapshot!(redacted(answer.to_string()), @r#"{"decision":"block","reason":"[checkstone] Nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id].\n\nTake it out of what is kept in the repository, or mark the line with `checkstone:allow-secret` if it is none; do not commit it.","systemMessage":"⚠️ [checkstone] Auto-checkpoint failed: nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id]","autonomous_execution":{"enabled":true,"skill":"checkpoint","reason":"context_threshold","executed_directly":false,"router_decision":{"route":"none","percent":41,"iteration":1,"commit":null,"branch":null,"snapshot":"[id]","push":"none","detail":"nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id]"}}}"#);
     insta::assert_snapshot!(without_durations(world.log()), @"
-    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id] ([duration]) [[timings]]
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id] ([duration]) [= [duration]]
     [time] claude 9f3c2f1e-1111-4222-8333-444455556666 hold: the agent was told of the save and goes on [[timings]]
     ");
     assert_eq!(world.git(&["rev-parse", "origin/main"]), world.git(&["rev-parse", "HEAD"]));

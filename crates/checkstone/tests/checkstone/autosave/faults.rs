@@ -179,7 +179,7 @@ fn a10_a_hanging_commit_hook_is_ended() {
     let answer = world.work_until(41);
     assert_eq!((world.commits(), world.has_notes()), (1, false));
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context fills up, and nothing was committed: the hook `pre-commit` took longer than 300 ms and was ended; the whole tree is kept in snapshot [id].
+    [checkstone] The context fills up, and nothing was committed: the hook `pre-commit` took longer than 300 ms and was ended; the whole tree is kept in snapshot [id]; it is tried again at the next stop.
     <command-name>/checkpoint</command-name>
 
     Note in a few lines what was done and what is next, commit that, then go on with the task.
@@ -224,7 +224,7 @@ fn a11_nothing_is_committed_in_the_middle_of_a_rebase() {
     world.turn("Resolve it", 50);
     let answer = world.stop();
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context fills up, and nothing was committed: a rebase is in progress: finish or abort it first; the whole tree is kept in snapshot [id].
+    [checkstone] The context fills up, and nothing was committed: a rebase is in progress: finish or abort it first; the whole tree is kept in snapshot [id]; it is tried again at the next stop.
     <command-name>/checkpoint</command-name>
 
     Note in a few lines what was done and what is next, commit that, then go on with the task.
@@ -371,7 +371,7 @@ fn read_only_notes_stay_as_they_are() {
     - Task: Fix the counting
     ");
     insta::assert_snapshot!(without_durations(world.log()), @"
-    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: nothing was committed: the notes cannot be written: `[folder]/repo/CLAUDE.md` is read-only; the whole tree is kept in snapshot [id] ([duration]) [[timings]]
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: nothing was committed: the notes cannot be written: `[folder]/repo/CLAUDE.md` is read-only; the whole tree is kept in snapshot [id] ([duration]) [= [duration]]
     [time] claude 9f3c2f1e-1111-4222-8333-444455556666 hold: the agent was told of the save and goes on [[timings]]
     ");
 }

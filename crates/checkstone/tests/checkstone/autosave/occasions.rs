@@ -4,7 +4,7 @@
 use sandbox::{RunToEnd as _, wait_for, without_durations};
 use serde_json::{Value, json};
 
-use super::world::{AUTONOMOUS, World, to_agent, to_person};
+use super::world::{AUTONOMOUS, PATIENT, World, to_agent, to_person};
 use crate::workplace::SESSION;
 
 const POLICY: &str = r#"
@@ -114,12 +114,12 @@ fn off_is_the_default_and_nothing_is_done() {
 
 #[test]
 fn the_flag_the_loop_and_the_threshold_are_switches() {
-    let flagged = World::new("");
+    let flagged = World::new(PATIENT);
     flagged.flag();
     let answer = flagged.work_until(41);
     assert_eq!(answer["autonomous_execution"]["reason"], "context_threshold");
 
-    let looping = World::new("").with_variable("CLAUDE_LOOP_ACTIVE", "1");
+    let looping = World::new(PATIENT).with_variable("CLAUDE_LOOP_ACTIVE", "1");
     let answer = looping.work_until(41);
     assert_eq!(answer["autonomous_execution"]["reason"], "loop_mode_enforced");
     assert_eq!(looping.status()["autonomous_execution"]["reason"], "loop_mode_enforced");

@@ -7,7 +7,7 @@ use sandbox::{RunToEnd as _, redacted, without_durations};
 use serde_json::json;
 
 use super::direct_execution::executable;
-use super::world::{AUTONOMOUS, World, to_agent, to_person};
+use super::world::{AUTONOMOUS, PATIENT, World, to_agent, to_person};
 
 /// Spec 4's parallel execution: the hook says that it has begun; afterwards the remote has it, and everybody says so.
 #[test]
@@ -31,7 +31,7 @@ fn a_push_runs_beside_and_is_told_at_the_next_event() {
     assert_eq!(status["autosave"]["last"]["push"]["state"], "pushed");
     assert_eq!(status["autosave"]["counts"]["pushed"], 1);
     insta::assert_snapshot!(without_durations(world.log()), @"
-    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, push to `origin` started ([duration]) [[timings]]
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, push to `origin` started ([duration]) [= [duration]]
     [time] claude 9f3c2f1e-1111-4222-8333-444455556666 hold: the agent was told of the save and goes on [[timings]]
     [time] autosave pushed push of [hash]: `origin` has [hash] on `main` ([duration])
     ");
@@ -211,9 +211,8 @@ fn s12_a_branch_is_published_only_by_the_settings() {
         format!("{} | {push}", branches.replace('\n', " "))
     };
     let configured = |more: &str| published(World::new(&format!("{AUTONOMOUS}{more}\n")));
-    let flagged = World::new("");
-    std::fs::create_dir_all(flagged.flag().parent().unwrap()).unwrap();
-    std::fs::write(flagged.flag(), "").unwrap();
+    let flagged = World::new(PATIENT);
+    flagged.flag();
     let found = [
         configured(""),
         configured("push = 'tracked'"),
@@ -224,8 +223,8 @@ fn s12_a_branch_is_published_only_by_the_settings() {
         configured("push = { 'wip/*' = 'always', '*' = 'never' }"),
         configured("push = { 'wip/*' = 'never', '*' = 'always' }"),
         published(flagged),
-        published(World::new("").with_variable("CLAUDE_LOOP_ACTIVE", "1")),
-        published(World::new("[autosave]\npush = 'never'\n").with_variable("CLAUDE_LOOP_ACTIVE", "1")),
+        published(World::new(PATIENT).with_variable("CLAUDE_LOOP_ACTIVE", "1")),
+        published(World::new(&format!("{PATIENT}push = 'never'\n")).with_variable("CLAUDE_LOOP_ACTIVE", "1")),
     ];
     insta::assert_snapshot!(found.join("\n"), @r#"
     main | not pushed: `origin` has no branch `wip/new` yet; publish it with `git push`, or set `push = "always"`

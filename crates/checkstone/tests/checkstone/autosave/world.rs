@@ -8,7 +8,11 @@ use serde_json::{Value, json};
 
 use crate::workplace::{SESSION, Workplace, valid};
 
-pub(crate) const AUTONOMOUS: &str = "[autosave]\nmode = \"autonomous\"\n";
+/// With the stop waiting for its save, so that the answer is always the same.
+pub(crate) const AUTONOMOUS: &str = "[autosave]\nwait = \"60s\"\nmode = \"autonomous\"\n";
+
+/// The same for those who use the switches of the environment.
+pub(crate) const PATIENT: &str = "[autosave]\nwait = \"60s\"\n";
 
 pub(crate) struct World {
     pub(crate) workplace: Workplace,
@@ -192,6 +196,14 @@ impl World {
             connection.prepare("SELECT outcome, push, commit_id FROM autosaves ORDER BY id DESC").unwrap();
         let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
         rows.collect::<Result<_, _>>().unwrap()
+    }
+
+    /// The newest save, once there are so many.
+    pub(crate) fn save_ended(&self, number: usize) -> (String, String, Option<String>) {
+        wait_for_some("the save to end", || {
+            let mut saves = self.saves();
+            (saves.len() >= number).then(|| saves.remove(0))
+        })
     }
 
     /// How the last push ended, once it has.

@@ -1,0 +1,167 @@
+//! A save that a stop leaves to the background: what is said at the stop, what is true then, and what is said later.
+
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+
+use files::Lock;
+use sandbox::{RunToEnd as _, redacted, wait_for, wait_for_some};
+use serde_json::{Value, json};
+
+use super::direct_execution::executable;
+use super::world::{World, to_agent, to_person};
+
+/// The stop waits for nothing.
+const IMPATIENT: &str = "[autosave]\nwait = \"0s\"\nmode = \"autonomous\"\n";
+
+/// A commit hook that waits until somebody lets it go on.
+fn with_slow_hook() -> World {
+    let world = World::new(IMPATIENT);
+    let gate = world.workplace.path("gate");
+    assert!(Command::new("mkfifo").arg(&gate).status().unwrap().success());
+    world.write(
+        ".git/hooks/pre-commit",
+        "#!/bin/sh\necho $$ >../hook.new\nmv ../hook.new ../hook.pid\ncat ../gate\n",
+    );
+    executable(&world, ".git/hooks/pre-commit");
+    world
+}
+
+/// Lets it go on.
+fn open_gate(world: &World) {
+    std::fs::write(world.workplace.path("gate"), "").unwrap();
+}
+
+/// Nothing is said to be committed before it is; the result is reported once, at the next prompt.
+#[test]
+fn a_stop_does_not_wait_for_its_save() {
+    let world = with_slow_hook();
+    let answer = world.work_until(41);
+    insta::assert_snapshot!(redacted(to_person(&answer)), @"⏳ [checkstone] Auto-checkpoint started: notes and a snapshot are being saved in the background, and nothing is committed yet; the result is reported at the next prompt or stop");
+    insta::assert_snapshot!(redacted(to_agent(&answer)), @"
+    [checkstone] The context is 41 % full. Notes and a snapshot are being saved in the background, and nothing is committed yet; the result is reported at the next prompt or stop.
+
+    Go on with the task.
+    - Task: Fix the counting
+    If all of it is done, say so and stop.
+    ");
+    insta::assert_snapshot!(redacted(answer["autonomous_execution"].to_string()), @r#"{"enabled":true,"skill":"checkpoint","reason":"context_threshold","executed_directly":false,"router_decision":{"route":"started","percent":41,"iteration":1,"commit":null,"branch":null,"snapshot":null,"push":"none","detail":"notes and a snapshot are being saved in the background, and nothing is committed yet; the result is reported at the next prompt or stop"}}"#);
+    assert_eq!((world.commits(), world.saves()), (1, vec![]));
+    assert_eq!(world.prompt("Meanwhile"), Value::Null, "nothing is said of what has not ended");
+    open_gate(&world);
+    let (outcome, _, commit) = world.save_ended(1);
+    assert_eq!((outcome.as_str(), commit), ("saved", Some(world.git(&["rev-parse", "HEAD"]))));
+    let told = wait_for_some("the report", || Some(world.prompt("Next")).filter(|told| *told != Value::Null));
+    insta::assert_snapshot!(redacted(to_person(&told)), @"✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to");
+    assert_eq!(world.prompt("And next"), Value::Null, "it is told once");
+    assert_eq!(world.status()["autonomous_execution"]["executed_directly"], true);
+}
+
+/// The notes are of the stop; what was written before the snapshot was taken is named.
+#[test]
+fn what_changed_meanwhile_is_named() {
+    let world = World::new(IMPATIENT);
+    // As if another save were at work.
+    let repository = changes::Repository::discover(&world.workplace.repo()).unwrap();
+    let file = stop::lock_file(&world.workplace.path("state"), "autosave-running", &repository);
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let lock = Lock::acquire(&file, std::time::Duration::ZERO).unwrap();
+    world.work_until(41);
+    world.write("src/later.rs", "// written after the stop\n");
+    drop(lock);
+    assert_eq!(world.save_ended(1).0, "saved");
+    let told = wait_for_some("the report", || Some(world.prompt("Next")).filter(|told| *told != Value::Null));
+    insta::assert_snapshot!(redacted(to_person(&told)), @"✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, changed while it was saved: `src/later.rs`, not pushed: there is no remote to push to");
+    insta::assert_snapshot!(redacted(world.notes()), @"
+    # Notes on a session
+
+    - When: [time], the context is 41 % full (save 1 of the session)
+    - Branch: `main`
+    - Asked: `Fix the counting`
+    - Files changed: `src/lib.rs`
+    - Tests: none were run
+    - Open errors: none
+    ");
+}
+
+/// A client ends the whole process group of its hook: the save goes on.
+#[test]
+fn a_client_that_kills_its_hooks_does_not_end_the_save() {
+    let world = with_slow_hook();
+    world.prompt("Fix the counting");
+    world.write("src/lib.rs", "pub fn one() -> u32 { 41 }\n");
+    world.turn("Fix the counting", 41);
+    let payload = json!({
+        "session_id": crate::workplace::SESSION, "transcript_path": world.workplace.transcript(),
+        "cwd": world.workplace.repo(), "prompt_id": "prompt-1", "hook_event_name": "Stop",
+        "stop_hook_active": false, "last_assistant_message": "Done."});
+    let input = world.workplace.path("payload.json");
+    std::fs::write(&input, payload.to_string()).unwrap();
+    let mut hook = world.checkstone(&["hook", "claude"]);
+    hook.stdin(std::fs::File::open(&input).unwrap()).stdout(Stdio::null()).process_group(0);
+    let mut hook = hook.spawn().unwrap();
+    let group = format!("-{}", hook.id());
+    hook.wait().unwrap();
+    let _ = Command::new("kill").args(["-KILL", "--", &group]).answer();
+    open_gate(&world);
+    assert_eq!(world.save_ended(1).0, "saved");
+}
+
+/// A save whose process was killed is reported as what it is, and made at the next stop.
+#[test]
+fn a_save_that_was_killed_is_reported_and_made_again() {
+    let world = with_slow_hook();
+    world.work_until(41);
+    let pid = world.workplace.path("hook.pid");
+    let hook = wait_for_some("the hook", || std::fs::read_to_string(&pid).ok());
+    let savers = savers(&world);
+    assert_eq!(savers.len(), 1);
+    for process in savers.iter().map(String::as_str).chain([hook.trim()]) {
+        let _ = Command::new("kill").args(["-KILL", process]).answer();
+    }
+    wait_for("the end of the saver", || self::savers(&world).is_empty());
+    std::fs::remove_file(world.workplace.repo().join(".git/hooks/pre-commit")).unwrap();
+    // Long ago: what has begun just now may only not have its lock yet.
+    let connection = rusqlite::Connection::open(world.workplace.path("state/journal.db")).unwrap();
+    let aged = "UPDATE session_values SET value = CAST(replace(CAST(value AS TEXT), '\"began_ms\":1', '\"began_ms\":-1') AS BLOB) WHERE name = 'autosaves-begun'";
+    assert_eq!(connection.execute(aged, []).unwrap(), 1);
+    let told = world.prompt("Go on");
+    insta::assert_snapshot!(redacted(to_person(&told)), @"⚠️ [checkstone] Auto-checkpoint failed: the process that saved was ended before it was done, so it is not known what it committed; it is tried again at the next stop");
+    world.turn("Go on", 42);
+    world.stop();
+    assert_eq!(world.save_ended(1).0, "saved");
+    assert_eq!(world.git(&["status", "--porcelain"]), " M src/lib.rs");
+}
+
+/// The processes that save here.
+fn savers(world: &World) -> Vec<String> {
+    let state = world.workplace.path("state").into_os_string().into_encoded_bytes();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let is_saver = |path: &std::path::Path| {
+        let words = std::fs::read(path.join("cmdline")).unwrap_or_default();
+        let variables = std::fs::read(path.join("environ")).unwrap_or_default();
+        words.windows(9).any(|word| word == b"stop-save")
+            && variables.windows(state.len()).any(|word| word == state.as_slice())
+    };
+    let savers = processes.map(|process| process.path()).filter(|path| is_saver(path));
+    savers.map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect()
+}
+
+/// A save that failed in the background is signalled to the agent at the next stop.
+#[test]
+fn a_save_that_failed_in_the_background_is_signalled_at_the_next_stop() {
+    let world = World::new(IMPATIENT);
+    world.write(".git/hooks/pre-commit", "#!/bin/sh\necho no commits today\nexit 1\n");
+    executable(&world, ".git/hooks/pre-commit");
+    world.work_until(41);
+    assert_eq!(world.save_ended(1).0, "failed");
+    wait_for("the end of the saver", || savers(&world).is_empty());
+    let answer = world.turn_number(2, 43);
+    insta::assert_snapshot!(redacted(to_agent(&answer)), @"
+    [checkstone] The context fills up, and nothing was committed: the hook `pre-commit` refused the commit: no commits today; the whole tree is kept in snapshot [id].
+    <command-name>/checkpoint</command-name>
+
+    Note in a few lines what was done and what is next, commit that, then go on with the task.
+    - Task: Go on
+    ");
+    assert_eq!(answer["autonomous_execution"]["router_decision"]["route"], "signal");
+}
