@@ -147,17 +147,26 @@ fn shown(ran: &[&Ran]) -> String {
 }
 
 /// Makes texts of the turn fit to be told.
-struct Teller<'a> {
-    look: &'a Look,
+pub(crate) struct Teller<'a> {
+    pub(crate) look: &'a Look,
     /// Of the repository.
-    root: &'a str,
+    pub(crate) root: &'a str,
 }
 
 impl Teller<'_> {
+    /// The text without what stands where secrets stand, and without the names of homes; `None` if it is withheld.
+    pub(crate) fn told(&self, text: &str) -> Option<String> {
+        self.look.tellable(text).map(|text| without_home(&text, self.root))
+    }
+
     /// The text in one line, or that it is withheld.
     fn text(&self, text: &str, most: usize) -> String {
-        let told = self.look.tellable(text).map(|text| line(&without_home(&text, self.root), most));
-        told.unwrap_or_else(|| WITHHELD.to_owned())
+        self.told(text).map_or_else(|| WITHHELD.to_owned(), |text| line(&text, most))
+    }
+
+    /// One item of a list of things to do.
+    pub(crate) fn item(&self, text: &str) -> String {
+        self.text(text, LONGEST_PROMPT)
     }
 
     /// What a command would run.

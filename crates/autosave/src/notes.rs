@@ -202,6 +202,11 @@ pub fn update(root: &Path, name: &str, body: &str, aside: &Path) -> Result<Updat
     Err(NotesError::Changing { path })
 }
 
+/// Whether the section says this already.
+pub(crate) fn says(root: &Path, name: &str, body: &str) -> bool {
+    fs_err::read(root.join(name)).is_ok_and(|file| with_section(&file, body).as_ref() == Some(&file))
+}
+
 /// A run that was killed before its commit has left its section in the file: where the file is still exactly that, and
 /// HEAD has what it had then, the former one comes back. `in_head` tells which version of a file HEAD has.
 pub fn bring_back(root: &Path, aside: &Path, in_head: impl FnOnce(&BytePath) -> Option<Option<String>>) {

@@ -4,19 +4,18 @@
 use std::path::Path;
 use std::time::Duration;
 
-use change_set::{BytePath, ChangeSet};
+use change_set::{BytePath, ChangeSet, ChangedFile, How};
 use changes::{Repository, Request};
 use files::{Lock, LockError, TemporaryFile};
-use gate::policy::{Autosave, Include, SnapshotSettings};
+use gate::policy::{Autosave, Include};
 use keeping::commit::{self, Commit, CommitError, CommitOutcome, NewCommit};
-use keeping::snapshot::{LeftOut, NewSnapshot, SessionName, SnapshotError, SnapshotReason, Snapshots};
-use stop::policy_files::FoundTexts;
-use stop::{configured_snapshots, lock_file, trust};
+use keeping::snapshot::{LeftOut, NewSnapshot, SessionName, SnapshotError, SnapshotReason};
+use stop::lock_file;
 use transcript::Agent;
 
 use crate::facts::Occasion;
 use crate::look::Look;
-use crate::notes::NotesError;
+use crate::notes::{self, NotesError};
 use crate::saving_settings::SavingSettings;
 use crate::session_notes::{self, NewNotes, SessionNotes};
 
@@ -76,8 +75,8 @@ pub struct Saved {
 #[derive(Clone, Debug)]
 pub struct Taken {
     pub id: String,
-    /// How many files could not be taken.
-    pub left_out: usize,
+    /// What could not be taken.
+    pub left_out: Vec<LeftOut>,
     /// What was written after the stop, and is in the snapshot as it was then.
     pub late: Vec<BytePath>,
 }
@@ -165,6 +164,8 @@ impl Save {
         session_notes::bring_back(&self.repository.root, &commit::folder(&self.repository), |path| {
             commit::version_in_head(&self.repository, &self.saving.git, path).ok()
         });
+        // What a killed save has staged is not the user's. Where it cannot be taken back, the commit says why.
+        let _ = commit::recover(&self.repository, &self.saving.git, INDEX_LOCK);
         let ended = match self.dirty() {
             Ok(dirty) if dirty.is_empty() => SaveOutcome::Nothing,
             Ok(dirty) => self.save_all(&dirty),
@@ -192,21 +193,23 @@ impl Save {
     }
 
     /// Everything that differs from HEAD; work that is only untracked is work (A5).
-    fn dirty(&self) -> Result<Vec<BytePath>, changes::Error> {
+    fn dirty(&self) -> Result<Vec<ChangedFile>, changes::Error> {
         let set: ChangeSet =
             changes::start_in(self.repository.clone(), &self.saving.git)?.change_set(Request::Worktree)?;
-        Ok(set.files.into_iter().map(|file| file.path).collect())
+        Ok(set.files)
     }
 
-    fn save_all(&self, dirty: &[BytePath]) -> SaveOutcome {
+    fn save_all(&self, dirty: &[ChangedFile]) -> SaveOutcome {
         let (snapshot, snapshot_problem) = match self.snapshot() {
             Ok(taken) => (Some(taken), None),
             Err(error) => (None, Some(error.to_string())),
         };
         match self.commit(dirty) {
             Ok((commit, written)) => {
-                let is_other =
-                    |path: &&BytePath| !session_notes::has(path) && **path != written.index.relative;
+                // What somebody wrote into the client's notes file goes along with our section.
+                let is_other = |path: &&BytePath| {
+                    !session_notes::has(path) && (**path != written.index.relative || has(dirty, path))
+                };
                 let others = commit.paths.iter().filter(is_other).count();
                 let notes = written.file.to_string();
                 SaveOutcome::Saved(Saved { commit, notes, others, snapshot, snapshot_problem })
@@ -227,45 +230,34 @@ impl Save {
             session: session.map(|id| SessionName { agent: self.agent.name().to_owned(), id }),
             turn: self.turn_key.clone(),
         };
-        let made = self.snapshots()?.create(&new)?;
-        Ok(Taken { id: made.id, left_out: made.facts.left_out.len(), late: made.facts.late })
-    }
-
-    /// Those of the working tree, as the user's own configuration wants them.
-    pub(crate) fn snapshots(&self) -> Result<Snapshots, SnapshotError> {
-        let SavingSettings { git, state, .. } = &self.saving;
-        configured_snapshots(self.repository.clone(), git, &self.snapshot_settings(), state)
-    }
-
-    pub(crate) fn snapshot_settings(&self) -> SnapshotSettings {
-        let texts = FoundTexts::read(&self.repository.root, self.saving.user_file.as_deref());
-        trust::snapshot_settings(journal::Trust::Unknown, texts.texts()).unwrap_or_default()
+        let made = self.saving.snapshots(&self.repository)?.create(&new)?;
+        Ok(Taken { id: made.id, left_out: made.facts.left_out, late: made.facts.late })
     }
 
     /// The commit, and the notes in it.
-    fn commit(&self, dirty: &[BytePath]) -> Result<(Commit, SessionNotes), SaveError> {
+    fn commit(&self, dirty: &[ChangedFile]) -> Result<(Commit, SessionNotes), SaveError> {
         let root = &self.repository.root;
         let name = BytePath::from(self.notes_name());
         // A path that differs from HEAD and is not there is one that git has, staged at least.
         let is_absent = root.join(self.notes_name()).symlink_metadata().is_err();
-        if is_absent && (dirty.contains(&name) || self.in_head(&name)?.is_some()) {
+        if is_absent && (has(dirty, &name) || self.in_head(&name)?.is_some()) {
             return Err(SaveError::NotesAway { path: name.to_string() });
         }
-        self.saving.log_step(&format!("📝 Updating {name} with session progress"));
         let clean = |text: &str| self.look().without_secrets(text, self.notes_name());
         let section = self.section();
         let written = self.new_notes(&section).write(root, &commit::folder(&self.repository), clean)?;
-        let index = match (is_absent, written.index.is_changed()) {
-            (true, _) => format!("✅ Created {name} with Last Session"),
-            (false, true) => format!("✅ Updated existing Last Session in {name}"),
-            (false, false) => format!("✅ Last Session in {name} says where the notes are"),
-        };
-        self.saving.log_step(&index);
+        if written.index.is_changed() {
+            self.saving.log_step(&format!("📝 Updating {name} with session progress"));
+            self.saving.log_step(&match is_absent {
+                true => format!("✅ Created {name} with Last Session"),
+                false => format!("✅ Updated existing Last Session in {name}"),
+            });
+            self.saving.log_step(&format!("📋 {name} update complete"));
+        }
         self.saving.log_step(&format!("✅ Notes written to {}", written.file));
-        self.saving.log_step(&format!("📋 {name} update complete"));
         let before = self.in_head(&written.index.relative).map_err(|error| put_back(&written, error))?;
         written.index.write_down(before.as_deref());
-        match self.commit_paths(&written) {
+        match self.commit_paths(&written, dirty) {
             Ok(mut commit) => {
                 self.look_after_index(&written, &mut commit);
                 written.settle();
@@ -285,7 +277,9 @@ impl Save {
         let index = &written.index.relative;
         let is_named = commit.paths.contains(index)
             || commit.left_out.iter().any(|left_out| left_out.path.as_ref() == Some(index));
-        if !written.index.is_changed() || is_named {
+        // Where somebody had taken the section out, it is now as HEAD has it, and there was nothing to commit.
+        let is_unseen = || commit::is_unseen(&self.repository, &self.saving.git, index).unwrap_or(false);
+        if !written.index.is_changed() || is_named || !is_unseen() {
             return;
         }
         let reason = match written.index.put_back() {
@@ -304,8 +298,8 @@ impl Save {
         Ok(commit::version_in_head(&self.repository, &self.saving.git, path)?)
     }
 
-    fn commit_paths(&self, written: &SessionNotes) -> Result<Commit, SaveError> {
-        let (paths, unfit) = self.with_notes(written.paths());
+    fn commit_paths(&self, written: &SessionNotes, dirty: &[ChangedFile]) -> Result<Commit, SaveError> {
+        let (paths, unfit) = self.with_notes(written.paths(), dirty);
         let (message, look) = (self.message(), self.look());
         let hook_limit = self.settings.hook_timeout;
         let new = NewCommit { paths: &paths, message: &message, hook_limit, lock_limit: INDEX_LOCK };
@@ -352,21 +346,33 @@ impl Save {
 
     /// What would be committed.
     pub fn paths(&self) -> Vec<BytePath> {
-        let file = BytePath::from(self.notes_file().as_str());
-        self.with_notes(vec![file, BytePath::from(self.notes_name())]).0
+        let mut paths = vec![BytePath::from(self.notes_file().as_str())];
+        if !notes::says(&self.repository.root, self.notes_name(), session_notes::INDEX) {
+            paths.push(BytePath::from(self.notes_name()));
+        }
+        self.with_notes(paths, &self.dirty().unwrap_or_default()).0
     }
 
     /// The notes and what else is wished for; and of that, what is not fit to be committed.
-    fn with_notes(&self, mut paths: Vec<BytePath>) -> (Vec<BytePath>, Vec<LeftOut>) {
+    fn with_notes(
+        &self,
+        mut paths: Vec<BytePath>,
+        dirty: &[ChangedFile],
+    ) -> (Vec<BytePath>, Vec<LeftOut>) {
         let root = &self.repository.root;
         let mut others = Vec::new();
         if root.join(BUILDGUIDE).is_file() {
             others.push(BytePath::from(BUILDGUIDE));
         }
         others.extend_from_slice(self.named());
+        // What the turn has not touched was not staged by it.
+        let is_staged_before = |path: &BytePath| {
+            let is_staged = |file: &ChangedFile| file.path == *path && file.how.contains(&How::Staged);
+            (self.staged.contains(path) || !self.changed.contains(path)) && dirty.iter().any(is_staged)
+        };
         let mut left_out = Vec::new();
         for path in others {
-            if self.staged.contains(&path) {
+            if is_staged_before(&path) {
                 left_out.push(LeftOut {
                     path: Some(path),
                     reason: "you have staged it, and it stays staged".to_owned(),
@@ -430,6 +436,10 @@ impl Save {
         message.push('\n');
         message
     }
+}
+
+fn has(files: &[ChangedFile], path: &BytePath) -> bool {
+    files.iter().any(|file| file.path == *path)
 }
 
 /// Why one file cannot be committed, which is no reason not to commit the others.

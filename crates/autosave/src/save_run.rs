@@ -20,7 +20,7 @@ use transcript::Agent;
 use crate::build_state::{self, BuildState};
 use crate::buildguide;
 use crate::ended_save::{EndedSave, SaveResult, capitalised};
-use crate::facts::{Facts, Occasion};
+use crate::facts::{Facts, Occasion, Teller};
 use crate::look::Look;
 use crate::planned_push::{NoPush, PlannedPush};
 use crate::save::{BUILDGUIDE, Save, SaveOutcome, Saved, Taken, notes_of};
@@ -156,14 +156,15 @@ impl Save {
     /// Saves make snapshots, so they clear old ones away: as the user's own configuration says, and never those that
     /// somebody asked for, nor the one that was made just now and is told of.
     fn forget_old_snapshots(&self) {
-        let kept = self.snapshot_settings();
+        let kept = self.saving.snapshot_settings(&self.repository);
         let retention = Retention {
             keep: Some(kept.keep.max(1)),
             max_age: Some(kept.keep_for),
             reasons: PrunableReasons::Automatic,
         };
         let now = self.occasion.at;
-        let pruned = self.snapshots().and_then(|all| all.prune(WhichWorktrees::ThisWorktree, retention, now));
+        let snapshots = self.saving.snapshots(&self.repository);
+        let pruned = snapshots.and_then(|all| all.prune(WhichWorktrees::ThisWorktree, retention, now));
         // Whatever stands in the way now, the next save tries again.
         drop(pruned);
     }
@@ -337,13 +338,11 @@ impl SaveReport {
 
 /// How much of the tree is in a snapshot.
 fn tree_of(taken: &Taken) -> String {
-    match taken.left_out {
-        0 => "the whole tree".to_owned(),
-        number => format!("the tree without {}", counted(number, "file")),
-    }
+    left_out(&taken.left_out)
+        .map_or_else(|| "the whole tree".to_owned(), |missing| format!("the tree without {missing}"))
 }
 
-/// The first files that were named and are not in the commit, and why.
+/// The first files that are not in the commit or snapshot, and why.
 fn left_out(files: &[LeftOut]) -> Option<String> {
     first_of(files.iter().map(|file| {
         let path = file.path.as_ref().map_or_else(|| "a file".to_owned(), |path| format!("`{path}`"));
@@ -381,18 +380,18 @@ pub fn short(commit: &str) -> &str {
     commit.get(..SHORT).unwrap_or(commit)
 }
 
-/// What the repository's own files say is next.
+/// What the repository's own files say is next. They may be ignored by git, so they are told as a prompt is.
 fn read_plans(facts: &mut Facts, root: &Path, look: &Look) {
     let read = |name: &str| {
         let path = policy_files::inside(root, &root.join(name)).ok()?;
         policy_files::read(&path).ok()?
     };
+    let teller = Teller { look, root: &root.to_string_lossy() };
     facts.next = read(BUILDGUIDE)
         .and_then(|text| buildguide::first_unchecked(text.as_bytes()))
-        .map(|item| transcript::visible(&item.text));
-    facts.build = read(build_state::PATH)
-        .filter(|text| !look.sees_secret(text))
-        .and_then(|text| BuildState::read(&text));
+        .map(|item| teller.item(&item.text));
+    facts.build =
+        read(build_state::PATH).and_then(|text| teller.told(&text)).and_then(|text| BuildState::read(&text));
 }
 
 /// Whether a save writes or commits the file in any case.

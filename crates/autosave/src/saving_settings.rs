@@ -4,11 +4,14 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ChildStdout;
 
-use changes::GitProgram;
-use gate::policy::Autosave;
+use changes::{GitProgram, Repository};
+use gate::policy::{Autosave, SnapshotSettings};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use journal::AutosaveId;
+use keeping::snapshot::{SnapshotError, Snapshots};
+use stop::policy_files::FoundTexts;
+use stop::{configured_snapshots, trust};
 
 use crate::look::{Gitleaks, Look};
 use crate::save_order::SaveOrder;
@@ -39,6 +42,17 @@ impl SavingSettings {
     pub fn look(&self, settings: &Autosave) -> Look {
         let gitleaks = self.gitleaks.clone().map(|program| Gitleaks { program, folder: self.state.clone() });
         Look::new(settings, gitleaks)
+    }
+
+    /// Those of the working tree, as the user's own configuration wants them.
+    pub(crate) fn snapshots(&self, repository: &Repository) -> Result<Snapshots, SnapshotError> {
+        let settings = self.snapshot_settings(repository);
+        configured_snapshots(repository.clone(), &self.git, &settings, &self.state)
+    }
+
+    pub(crate) fn snapshot_settings(&self, repository: &Repository) -> SnapshotSettings {
+        let texts = FoundTexts::read(&repository.root, self.user_file.as_deref());
+        trust::snapshot_settings(journal::Trust::Unknown, texts.texts()).unwrap_or_default()
     }
 
     /// A step, in the log of the script that this replaces, when it is taken. That it cannot be written stops nobody.

@@ -5,7 +5,7 @@ use agents::Answer;
 use changes::Request;
 use gate::policy::{Autosave, AutosaveMode};
 use journal::{AutosaveOutcome, Journal, JournalError, NewAutosave, PushState, SessionId, TurnId};
-use keeping::snapshot::{Side, Snapshots};
+use keeping::snapshot::Side;
 use serde_json::Value;
 use stop::{ClientEvent, Delivery, JudgedStop, baseline, trust, turn_of};
 use text::OWN_PREFIX;
@@ -296,7 +296,7 @@ impl SavingStop {
         let Some(last) = last.and_then(|last| last.snapshot) else { return changed };
         let agent = self.judged.event.payload.agent;
         let scratch = &self.saving.temporary;
-        let differs = Snapshots::of(repository, &git).and_then(|snapshots| {
+        let differs = self.saving.snapshots(&repository).and_then(|snapshots| {
             let last = snapshots.find(&last)?;
             let found = snapshots.diff(Side::Snapshot(&last), Side::WorkingTree { scratch }, &[])?;
             Ok(found.iter().any(|difference| !save_run::is_own_file(&difference.path, agent, autosave)))

@@ -92,9 +92,10 @@ impl NewNotes<'_> {
 }
 
 impl SessionNotes {
-    /// Everything that is to be committed.
+    /// Everything that is to be committed. What somebody else changes in the client's notes file is theirs to commit.
     pub(crate) fn paths(&self) -> Vec<BytePath> {
-        let mut paths = vec![self.file.clone(), self.index.relative.clone()];
+        let mut paths = vec![self.file.clone()];
+        paths.extend(Some(self.index.relative.clone()).filter(|_| self.index.is_changed()));
         paths.extend(self.made.paths.iter().filter(|path| **path != self.file).cloned());
         paths
     }

@@ -188,6 +188,15 @@ pub fn version_in_head(
     Ok(found.remove(path).map(|entry| entry.id))
 }
 
+/// Whether git was told not to look at the file, by `--skip-worktree` or `--assume-unchanged`.
+pub fn is_unseen(
+    repository: &Repository,
+    program: &GitProgram,
+    path: &BytePath,
+) -> Result<bool, CommitError> {
+    index::is_unseen(&ActingGit::new(program, &repository.root), path)
+}
+
 fn check_inside(path: &BytePath) -> Result<(), CommitError> {
     let mut parts = path.as_bytes().split(|byte| *byte == b'/');
     let is_name = |part: &[u8]| {

@@ -82,6 +82,12 @@ pub(super) fn entries(
     Ok(found)
 }
 
+/// By the letter that `git ls-files -v` shows: `S`, or a small one.
+pub(super) fn is_unseen(git: &ActingGit, path: &BytePath) -> Result<bool, CommitError> {
+    let output = git.run(&literal(&["ls-files", "-v", "-z"], std::slice::from_ref(path)), b"")?;
+    Ok(output.first().is_some_and(|letter| *letter == b'S' || letter.is_ascii_lowercase()))
+}
+
 pub(super) fn in_head(
     git: &ActingGit,
     paths: &[BytePath],

@@ -110,8 +110,8 @@ fn log_file_confirms_successful_execution() {
     [[time]] 🚀 Executing checkpoint directly in hook
     [[time]] 📝 Updating CLAUDE.md with session progress
     [[time]] ✅ Updated existing Last Session in CLAUDE.md
-    [[time]] ✅ Notes written to .checkstone/notes/[id].md
     [[time]] 📋 CLAUDE.md update complete
+    [[time]] ✅ Notes written to .checkstone/notes/[id].md
     [[time]] 📦 Staging changes to git...
     [[time]] ✅ Files staged successfully
     [[time]] 🔍 Checking for staged changes...
@@ -404,12 +404,101 @@ fn s8_staged_notes_are_not_dropped_in_silence() {
     world.write("CLAUDE.md", "# Mine\n\non the disk\n");
     let staged = world.git(&["rev-parse", ":CLAUDE.md"]);
     let answer = world.work_until(41);
-    insta::assert_snapshot!(redacted(to_person(&answer)), @"✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, you had staged another version of `CLAUDE.md`, which `git cat-file -p [hash]` shows, not pushed: there is no remote to push to");
+    insta::assert_snapshot!(redacted(to_person(&answer)), @"✅ [checkstone] Auto-checkpoint executed: notes and 1 other file committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, you had staged another version of `CLAUDE.md`, which `git cat-file -p [hash]` shows, not pushed: there is no remote to push to");
     let named = to_person(&answer).split("cat-file -p ").nth(1).unwrap().split('`').next().unwrap();
     assert_eq!(
         (world.git(&["rev-parse", named]), world.git(&["cat-file", "-p", named])),
         (staged, "# Mine\n\nstaged".to_owned())
     );
+}
+
+/// The next item and the build are told as a prompt is: git may ignore the files that they come from.
+#[test]
+fn a12_plans_are_told_without_values_and_homes() {
+    let world = World::new(AUTONOMOUS);
+    world.write(".git/info/exclude", "buildguide.md\n.claude/\n");
+    world.write("buildguide.md", "- [ ] Log in with password: hunter2 on /home/kim/box\n");
+    world.write(
+        ".claude/current-build.local.md",
+        "feature: /home/kim/upload\nphase: DB_PASSWORD=hunter2\niteration: 3\n",
+    );
+    let answer = world.work_until(41);
+    insta::assert_snapshot!(redacted(world.notes()), @"
+    # Notes on a session
+
+    - When: [time], the context is 41 % full (save 1 of the session)
+    - Branch: `main`
+    - Asked: `Fix the counting`
+    - Files changed: `src/lib.rs`
+    - Tests: none were run
+    - Open errors: none
+    - Build: `feature ~/upload, phase DB_PASSWORD=(withheld), iteration 3`
+    - Next: `Log in with password: (withheld)`
+    ");
+    insta::assert_snapshot!(redacted(to_agent(&answer)), @"
+    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not committed: `buildguide.md` (git ignores it), not pushed: there is no remote to push to.
+
+    Go on with the task.
+    - Task: Fix the counting
+    - Next item of `buildguide.md`: Log in with password: (withheld)
+    - Build: feature ~/upload, phase DB_PASSWORD=(withheld), iteration 3
+    If all of it is done, say so and stop.
+    ");
+}
+
+/// S8: a list of things to do that was staged before the turn, and that the turn has not touched, stays staged.
+#[test]
+fn s8_a_staged_buildguide_stays_staged() {
+    let world = World::new(AUTONOMOUS);
+    world.write("buildguide.md", "- [ ] half of a plan\n");
+    world.git(&["add", "buildguide.md"]);
+    let answer = world.work_until(41);
+    assert_eq!(committed(&world), ".checkstone/notes/[id].md\nCLAUDE.md", "{answer:#}");
+    assert_eq!(world.git(&["status", "--porcelain"]), "A  buildguide.md\n M src/lib.rs");
+    insta::assert_snapshot!(redacted(to_person(&answer)), @"✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not committed: `buildguide.md` (you have staged it, and it stays staged), not pushed: there is no remote to push to");
+}
+
+/// Rules that somebody is writing are theirs to commit: the section is there already. The log says no more than was done.
+#[test]
+fn a_notes_file_whose_section_stays_is_not_committed() {
+    let world = World::new(AUTONOMOUS);
+    world.turn_number(1, 41);
+    world.turn_number(2, 10);
+    let rules = format!("# Half a rule\n\n{}", world.text("CLAUDE.md"));
+    world.write("CLAUDE.md", &rules);
+    std::fs::create_dir_all(world.workplace.path("home/.claude")).unwrap();
+    let answer = world.turn_number(3, 42);
+    assert_eq!(committed(&world), ".checkstone/notes/[id].md", "{answer:#}");
+    assert_eq!(world.git(&["status", "--porcelain"]), " M CLAUDE.md\n M src/lib.rs");
+    assert_eq!(world.text("CLAUDE.md"), rules);
+    let log = std::fs::read_to_string(world.workplace.path("home/.claude/auto-continue.log")).unwrap();
+    insta::assert_snapshot!(redacted(&log), @"
+    [[time]] Router decided: Auto-execute /checkpoint
+    [[time]] Attempting direct checkpoint execution...
+    [[time]] 🚀 Executing checkpoint directly in hook
+    [[time]] ✅ Notes written to .checkstone/notes/[id].md
+    [[time]] 📦 Staging changes to git...
+    [[time]] ✅ Files staged successfully
+    [[time]] 🔍 Checking for staged changes...
+    [[time]] ✅ Staged changes detected
+    [[time]] 💾 Creating git commit...
+    [[time]] ✅ Git commit successful
+    [[time]] ✅ Direct checkpoint execution completed
+    ");
+}
+
+/// Somebody took the section out and has not committed that: it is there again, as HEAD has it, and nothing is claimed.
+#[test]
+fn a_section_that_was_taken_out_comes_back_without_a_word() {
+    let world = World::new(AUTONOMOUS);
+    world.write("CLAUDE.md", "# Mine\n");
+    world.turn_number(1, 41);
+    world.turn_number(2, 10);
+    let before = world.text("CLAUDE.md");
+    world.write("CLAUDE.md", "# Mine\n");
+    let answer = world.turn_number(3, 42);
+    assert_eq!((world.text("CLAUDE.md"), world.commits()), (before, 3));
+    insta::assert_snapshot!(redacted(to_person(&answer)), @"✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to");
 }
 
 #[test]
@@ -540,7 +629,7 @@ fn a_snapshot_that_has_not_everything_says_so() {
     world.git(&["init", "--quiet", "inner"]);
     let answer = world.work_until(41);
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the tree without 1 file, not pushed: there is no remote to push to.
+    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the tree without `inner` (it is a repository of its own without a commit: nothing of it is recorded), not pushed: there is no remote to push to.
 
     Go on with the task.
     - Task: Fix the counting

@@ -274,6 +274,19 @@ fn compaction_and_the_end_of_a_session_save_without_a_word() {
     }
 }
 
+/// A file that is too large for the user's snapshots is no work that was not saved.
+#[test]
+fn what_snapshots_leave_out_is_not_saved_at_every_compaction() {
+    let world = World::new(&format!("{AUTONOMOUS}[snapshot]\nlargest_file_mb = 1\n"));
+    world.write("large.txt", &"large\n".repeat(300_000));
+    world.work_until(41);
+    world.hook("claude", "PreCompact", json!({"trigger": "auto"}));
+    // It is done when a later save by hand has had its turn behind it.
+    let output = world.checkstone(&["autosave"]).answer();
+    assert!(output.succeeded(), "{output:?}");
+    assert_eq!(world.commits(), 3, "{}", world.log());
+}
+
 /// A project may be a folder of the repository, and the client may have been started elsewhere than the agent works.
 #[test]
 fn the_disable_file_counts_in_every_folder_of_the_project() {
