@@ -9,11 +9,12 @@ use std::time::Duration;
 use change_set::BytePath;
 use changes::Repository;
 use files::{Lock, LockError};
-use gate::policy::Autosave;
+use gate::policy::{Autosave, Problems};
 use jiff::Timestamp;
 use journal::{AutosaveId, Journal, SessionId, TurnId};
 use serde::{Deserialize, Serialize};
 use stop::{ClientEvent, lock_file};
+use text::counted;
 use transcript::Agent;
 
 use crate::begun_saves::{self, BegunSave, EndedSaves, Listener};
@@ -21,7 +22,6 @@ use crate::ended_save::{EndedSave, SaveResult};
 use crate::facts::Occasion;
 use crate::reason::Reason;
 use crate::save::Save;
-use crate::save_run::SaveReport;
 use crate::saving_settings::SavingSettings;
 
 /// So often a save is tried at one crossing, where what stands in its way may pass.
@@ -50,6 +50,8 @@ pub struct SaveOrder {
     /// The how manieth at this crossing.
     attempt: u32,
     branch: Option<String>,
+    /// The branch that HEAD was on when the save was ordered: it is committed there or not at all.
+    checked_out: Option<String>,
     notes: String,
     changed: Vec<BytePath>,
     staged: Vec<BytePath>,
@@ -73,6 +75,7 @@ impl SaveOrder {
             iteration,
             attempt,
             branch: save.branch.clone(),
+            checked_out: save.repository.branch(),
             notes: save.notes.clone(),
             changed,
             staged: save.staged.clone(),
@@ -110,44 +113,72 @@ impl SaveOrder {
         ended.unwrap_or_else(EndedSave::begun)
     }
 
-    /// Saves, records how it ended, and says so. The id is that of a save whose push is left to the caller.
+    /// Saves, records how it ended, and says so. The settings are asked for when it is this save's turn. The id is that of a save
+    /// whose push is left to the caller.
     pub fn carry_out(
         self,
         journal: &mut Journal,
-        settings: Autosave,
+        settings: impl FnOnce(&mut Journal) -> Result<Autosave, Problems>,
         saving: SavingSettings,
         event: &ClientEvent,
     ) -> (EndedSave, Option<AutosaveId>) {
         let (session, turn, attempt) = (SessionId(self.session_id), TurnId(self.turn_id), self.attempt);
         let token = self.token.clone();
-        let (ended, id) = match self.into_save(settings, saving) {
-            Ok((save, _lock)) => {
+        let (lock, save) = match self.lock(&saving) {
+            Ok((repository, lock)) => (Some(lock), self.into_save(repository, settings(journal), saving)),
+            Err(ended) => (None, Err(ended)),
+        };
+        let (mut ended, id, may_pass) = match save {
+            Ok(save) => {
                 let (report, recorded) = save.save(journal, Some(session), Some(turn));
                 report.log(event, &save.saving);
-                let again = is_tried_again(journal, session, attempt, &report, event);
-                let mut ended = report.ended_save();
-                if again {
-                    ended.sentence.push_str("; it is tried again at the next stop");
-                }
-                (ended, recorded.unwrap_or_default())
+                (report.ended_save(), recorded.unwrap_or_default(), report.may_pass())
             }
-            Err(ended) => (*ended, None),
+            Err(ended) => {
+                event.log("autosave", &ended.sentence);
+                (*ended, None, true)
+            }
         };
+        if is_tried_again(journal, session, attempt, (ended.result, may_pass), event) {
+            ended.sentence.push_str("; it is tried again at the next stop");
+        }
         if let Err(error) = journal.write(|writing| begun_saves::end(writing, session, &token, &ended)) {
             event.log("autosave", &format!("how it ended is not recorded: {error}"));
         }
+        // Not before: a save without a lock and without an end counts as lost.
+        drop(lock);
         (ended, id)
     }
 
-    fn into_save(self, settings: Autosave, saving: SavingSettings) -> Result<(Save, Lock), Box<EndedSave>> {
-        let failed = |why: &dyn std::fmt::Display| Box::new(EndedSave::failed(&why.to_string()));
+    fn lock(&self, saving: &SavingSettings) -> Result<(Repository, Lock), Box<EndedSave>> {
         let repository = Repository::discover(self.root.as_path()).map_err(|error| failed(&error))?;
-        let lock = Lock::acquire(&running(&saving, &repository), OTHERS).map_err(|error| match error {
+        let lock = Lock::acquire(&running(saving, &repository), OTHERS).map_err(|error| match error {
             LockError::Busy { .. } => failed(&"another save has been at work here for two minutes"),
             error => failed(&error),
         })?;
+        Ok((repository, lock))
+    }
+
+    fn into_save(
+        self,
+        repository: Repository,
+        settings: Result<Autosave, Problems>,
+        saving: SavingSettings,
+    ) -> Result<Save, Box<EndedSave>> {
+        // By the defaults it might be pushed where the user has forbidden it.
+        let settings = settings.map_err(|problems| {
+            failed(&format!("the settings have {}", counted(problems.0.len(), "mistake")))
+        })?;
+        let now = repository.branch();
+        if now != self.checked_out {
+            let [before, now] = [&self.checked_out, &now].map(|branch| match branch {
+                Some(branch) => format!("on `{}`", transcript::visible(branch)),
+                None => "on no branch".to_owned(),
+            });
+            return Err(failed(&format!("HEAD was {before} at the stop, and is {now} now")));
+        }
         let at = Timestamp::from_millisecond(self.at_ms).map_err(|error| failed(&error))?;
-        let save = Save {
+        Ok(Save {
             repository,
             settings,
             agent: self.agent,
@@ -159,9 +190,12 @@ impl SaveOrder {
             notes: self.notes,
             changed: self.changed,
             staged: self.staged,
-        };
-        Ok((save, lock))
+        })
     }
+}
+
+fn failed(why: &dyn std::fmt::Display) -> Box<EndedSave> {
+    Box::new(EndedSave::failed(&why.to_string()))
 }
 
 /// What the process says, if it says it in time. It goes on in any case.
@@ -200,11 +234,11 @@ fn is_tried_again(
     journal: &mut Journal,
     session: SessionId,
     attempt: u32,
-    report: &SaveReport,
+    (result, may_pass): (SaveResult, bool),
     event: &ClientEvent,
 ) -> bool {
-    let is_nothing = report.result() == SaveResult::Nothing;
-    if !is_nothing && (!report.may_pass() || attempt >= TRIES) {
+    let is_nothing = result == SaveResult::Nothing;
+    if !is_nothing && (!may_pass || attempt >= TRIES) {
         return false;
     }
     let kept = journal.write(|writing| match is_nothing {

@@ -8,7 +8,7 @@ use agents::{Event, Payload};
 use autosave::{Look, PlannedPush, SaveOrder, SavingSettings, save_run};
 use changes::Repository;
 use jiff::Timestamp;
-use journal::{Autosave, AutosaveId, PushState};
+use journal::{Autosave, AutosaveId, Journal, PushState};
 use keeping::push::{PushLimits, PushOutcome, PushPlan, PushReadiness};
 use serde::de::DeserializeOwned;
 use stop::turn_start_snapshot::SnapshotOrder;
@@ -99,7 +99,6 @@ fn save_at_stop(order: SaveOrder) -> Result<(), CommandError> {
     let state = journal_access::state_directory()?;
     let mut journal = journal_access::open_or_create(&state)?;
     let root = order.root().as_path().to_owned();
-    let (settings, _) = saving_environment::of_repository(&root, Some(&mut journal)).unwrap_or_default();
     let event = ClientEvent {
         payload: Payload::new(order.agent(), Event::Stop),
         session: order.client_session().unwrap_or_default().to_owned(),
@@ -110,6 +109,9 @@ fn save_at_stop(order: SaveOrder) -> Result<(), CommandError> {
         is_dry_run: false,
     };
     let saving = saving_environment::settings(state);
+    let settings = |journal: &mut Journal| {
+        saving_environment::of_repository(&event.cwd, Some(journal)).map(|(settings, _)| settings)
+    };
     let (ended, to_push) = order.carry_out(&mut journal, settings, saving, &event);
     drop(journal);
     // The stop may be waiting for this line.

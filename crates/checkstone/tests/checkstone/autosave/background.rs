@@ -2,6 +2,7 @@
 
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use files::Lock;
 use sandbox::{RunToEnd as _, redacted, wait_for, wait_for_some};
@@ -29,6 +30,14 @@ fn with_slow_hook() -> World {
 /// Lets it go on.
 fn open_gate(world: &World) {
     std::fs::write(world.workplace.path("gate"), "").unwrap();
+}
+
+/// Waits as a save does while another one is at work, and has the lock then.
+fn turn_to_save(world: &World, limit: Duration) -> Lock {
+    let repository = changes::Repository::discover(&world.workplace.repo()).unwrap();
+    let file = stop::lock_file(&world.workplace.path("state"), "autosave-running", &repository);
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    Lock::acquire(&file, limit).unwrap()
 }
 
 /// Nothing is said to be committed before it is; the result is reported once, at the next prompt.
@@ -60,11 +69,7 @@ fn a_stop_does_not_wait_for_its_save() {
 #[test]
 fn what_changed_meanwhile_is_named() {
     let world = World::new(IMPATIENT);
-    // As if another save were at work.
-    let repository = changes::Repository::discover(&world.workplace.repo()).unwrap();
-    let file = stop::lock_file(&world.workplace.path("state"), "autosave-running", &repository);
-    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-    let lock = Lock::acquire(&file, std::time::Duration::ZERO).unwrap();
+    let lock = turn_to_save(&world, Duration::ZERO);
     world.work_until(41);
     world.write("src/later.rs", "// written after the stop\n");
     drop(lock);
@@ -164,4 +169,75 @@ fn a_save_that_failed_in_the_background_is_signalled_at_the_next_stop() {
     - Task: Go on
     ");
     assert_eq!(answer["autonomous_execution"]["router_decision"]["route"], "signal");
+}
+
+/// The agent has switched branches before it was the save's turn: the notes are not for the other branch.
+#[test]
+fn a_save_is_not_committed_on_another_branch() {
+    let world = World::new(IMPATIENT).with_origin();
+    world.git(&["checkout", "--quiet", "-b", "feature"]);
+    let lock = turn_to_save(&world, Duration::ZERO);
+    world.work_until(41);
+    world.git(&["checkout", "--quiet", "main"]);
+    drop(lock);
+    wait_for("the end of the saver", || savers(&world).is_empty());
+    assert_eq!((world.commits(), world.saves(), world.has_notes()), (1, vec![], false));
+    insta::assert_snapshot!(redacted(to_person(&world.prompt("Go on"))), @"⚠️ [checkstone] Auto-checkpoint failed: nothing was committed: HEAD was on `feature` at the stop, and is on `main` now; it is tried again at the next stop");
+    world.turn("Go on", 42);
+    world.stop();
+    assert_eq!(world.save_ended(1).0, "saved");
+    assert_eq!((world.commits(), world.git(&["rev-list", "--count", "feature"])), (2, "1".to_owned()));
+}
+
+/// Whoever finds the lock free finds how the save ended, also where the journal takes its time.
+#[test]
+fn a_save_has_its_lock_until_its_end_is_recorded() {
+    let world = with_slow_hook();
+    world.work_until(41);
+    wait_for("the hook", || world.workplace.path("hook.pid").exists());
+    let connection = rusqlite::Connection::open(world.workplace.path("state/journal.db")).unwrap();
+    let slow = "CREATE TRIGGER slow AFTER UPDATE ON session_values WHEN NEW.name = 'autosaves-begun' BEGIN
+        SELECT count(*) FROM (WITH RECURSIVE numbers(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < 1000000)
+                              SELECT n FROM numbers);
+        END";
+    connection.execute_batch(slow).unwrap();
+    open_gate(&world);
+    let lock = turn_to_save(&world, Duration::from_secs(60));
+    let begun = "SELECT value FROM session_values WHERE name = 'autosaves-begun'";
+    let begun: Vec<u8> = connection.query_row(begun, [], |row| row.get(0)).unwrap();
+    drop(lock);
+    let begun: Value = serde_json::from_slice(&begun).unwrap();
+    assert_eq!(begun[0]["ended"]["result"], "saved");
+}
+
+/// Settings that have a mistake by now are not the defaults, which would push.
+#[test]
+fn nothing_is_saved_by_settings_that_are_not_understood() {
+    let never = format!("{IMPATIENT}push = \"never\"\n");
+    let world = World::new(&never).with_origin();
+    let lock = turn_to_save(&world, Duration::ZERO);
+    world.work_until(41);
+    // A key that is there already, and without a value.
+    world.configure(&format!("{never}push = \n"));
+    drop(lock);
+    wait_for("the end of the saver", || savers(&world).is_empty());
+    assert_eq!((world.commits(), world.saves()), (1, vec![]));
+    world.configure(&never);
+    insta::assert_snapshot!(redacted(to_person(&world.prompt("Go on"))), @"⚠️ [checkstone] Auto-checkpoint failed: nothing was committed: the settings have 2 mistakes; it is tried again at the next stop");
+    world.turn("Go on", 42);
+    world.stop();
+    let (outcome, push, _) = world.save_ended(1);
+    assert_eq!((outcome.as_str(), push.as_str()), ("saved", "none"));
+}
+
+/// The hook that ordered the save has answered and is gone: the push is made all the same.
+#[test]
+fn a_save_is_pushed_after_its_hook_has_gone() {
+    let world = with_slow_hook().with_origin();
+    world.work_until(41);
+    open_gate(&world);
+    assert_eq!(world.push_ended().0, "pushed");
+    let origin = world.origin();
+    let pushed = world.git(&["--git-dir", origin.to_str().unwrap(), "rev-parse", "main"]);
+    assert_eq!((pushed, world.commits()), (world.git(&["rev-parse", "HEAD"]), 2));
 }
