@@ -354,11 +354,7 @@ impl Save {
     }
 
     /// The notes and what else is wished for; and of that, what is not fit to be committed.
-    fn with_notes(
-        &self,
-        mut paths: Vec<BytePath>,
-        dirty: &[ChangedFile],
-    ) -> (Vec<BytePath>, Vec<LeftOut>) {
+    fn with_notes(&self, mut paths: Vec<BytePath>, dirty: &[ChangedFile]) -> (Vec<BytePath>, Vec<LeftOut>) {
         let root = &self.repository.root;
         let mut others = Vec::new();
         if root.join(BUILDGUIDE).is_file() {
