@@ -106,7 +106,8 @@ pub(crate) fn expectations<'a>(policy: &Policy, work: &Work<'a>) -> Vec<Expectat
         };
         // Failing again is one observation, about the last time (E9).
         let again = || {
-            later.iter().any(|call| is_failed(call) && repeated::is_tried_again(recorded, call, work.paths()))
+            let mut failed = later.iter().filter(|call| is_failed(call) && !settled::is_away(call, work));
+            failed.any(|call| repeated::is_tried_again(recorded, call, work.paths()))
         };
         let seen = match settled {
             Some(by) => Seen::Evidence(Evidence { command: shown(&by.call), line: by.call.line }),

@@ -323,6 +323,23 @@ fn a_run_that_shows_red_is_not_green_as_well() {
     );
 }
 
+/// W25: what fails without the change is no second failure of what failed with it.
+#[test]
+fn w25_other_tests_that_fail_in_a_stash_settle_nothing() {
+    let red = |command: &str| failed(command, 1, PYTEST_FAILED);
+    let turn = |before: &str, stashed: &str| {
+        vec![write("app/a.py"), red(before), ran("git stash"), red(stashed), ran("git stash pop")]
+    };
+    table(
+        &policy(PYTHON),
+        &["app/a.py"],
+        vec![
+            (turn("pytest tests/a.py", "pytest"), "hold python-tests +missing-action +unresolved-error"),
+            (turn("pytest", "pytest"), "notify"),
+        ],
+    );
+}
+
 /// A stash that the person refused put nothing away: what ran after it ran with the change.
 #[test]
 fn w25_a_refused_stash_is_none() {

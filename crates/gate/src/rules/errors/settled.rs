@@ -12,6 +12,12 @@ use crate::rules::verification::{Showed, VerifyingRun};
 use crate::strength::Strength;
 use crate::work::Work;
 
+/// Whether the call ran without the change: how that went says nothing about it.
+pub(super) fn is_away(call: &RecordedCall, work: &Work<'_>) -> bool {
+    let mut runs = work.verifying_runs().iter().filter(|run| std::ptr::eq(run.ran.recorded, call));
+    runs.any(|run| run.showed == Showed::WithoutTheChange)
+}
+
 /// The later call that shows that the failure is over.
 pub(super) fn by<'a>(
     failure: &Failure<'a>,
@@ -19,15 +25,10 @@ pub(super) fn by<'a>(
     work: &Work<'a>,
 ) -> Option<&'a RecordedCall> {
     let recorded = failure.recorded;
-    // What went well without the change says nothing about it.
-    let is_away = |call: &RecordedCall| {
-        let mut runs = work.verifying_runs().iter().filter(|run| std::ptr::eq(run.ran.recorded, call));
-        runs.any(|run| run.showed == Showed::WithoutTheChange)
-    };
     let went_well: Vec<&RecordedCall> = later
         .iter()
         .copied()
-        .filter(|call| call.call.outcome == Outcome::Ok && !call.call.user_stopped && !is_away(call))
+        .filter(|call| call.call.outcome == Outcome::Ok && !call.call.user_stopped && !is_away(call, work))
         .collect();
     if !failure.by_output
         && let Some(same) = went_well.iter().find(|call| repeated::is_same(&recorded.call, &call.call))
