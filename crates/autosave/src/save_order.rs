@@ -1,7 +1,7 @@
 //! A save that a stop leaves to a process of its own. The agent does not wait: the stop says what is to be saved as it is now, and
 //! hears no more of it than comes within a moment. How it ended is in the journal by the time that anybody is told.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{self, BufRead as _, BufReader};
 use std::process::ChildStdout;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -102,7 +102,9 @@ impl SaveOrder {
         if let Err(error) = begun {
             return EndedSave::failed(&format!("the save cannot be recorded: {error}"));
         }
-        let ended = match (saving.start_save)(self) {
+        let started =
+            serde_json::to_vec(self).map_err(io::Error::from).and_then(|order| (saving.start_save)(&order));
+        let ended = match started {
             Ok(output) => hear(output, wait),
             Err(error) => Some(EndedSave::failed(&format!("the save could not be started: {error}"))),
         };

@@ -14,7 +14,6 @@ use stop::policy_files::FoundTexts;
 use stop::{configured_snapshots, trust};
 
 use crate::look::{Gitleaks, Look};
-use crate::save_order::SaveOrder;
 
 #[derive(Clone, Debug)]
 pub struct SavingSettings {
@@ -33,8 +32,8 @@ pub struct SavingSettings {
     pub time_zone: TimeZone,
     /// Leaves the push of a save to a process of its own.
     pub start_push: fn(AutosaveId) -> io::Result<()>,
-    /// Leaves a whole save to a process of its own, which writes how it ended to its stdout.
-    pub start_save: fn(&SaveOrder) -> io::Result<ChildStdout>,
+    /// Leaves a whole save to a process of its own, which reads this order from its stdin and writes how it ended to its stdout.
+    pub start_save: fn(&[u8]) -> io::Result<ChildStdout>,
 }
 
 impl SavingSettings {

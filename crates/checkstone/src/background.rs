@@ -23,8 +23,8 @@ pub(crate) fn start(work: &[&str], input: &[u8]) -> io::Result<()> {
 }
 
 /// The same, with a request that the work reads from its stdin, and an ear to its stdout.
-pub(crate) fn start_heard(work: &[&str], request: &impl Serialize) -> io::Result<ChildStdout> {
-    let mut child = spawn(work, &serde_json::to_vec(request)?, Stdio::piped())?;
+pub(crate) fn start_heard(work: &[&str], request: &[u8]) -> io::Result<ChildStdout> {
+    let mut child = spawn(work, request, Stdio::piped())?;
     child.stdout.take().ok_or_else(|| io::Error::other("it has no stdout"))
 }
 
