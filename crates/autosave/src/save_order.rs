@@ -47,7 +47,7 @@ pub struct SaveOrder {
     reason: Reason,
     percent: Option<u64>,
     iteration: u64,
-    /// The how manieth at this crossing.
+    /// Which attempt this is at one crossing of the threshold, counted from 1.
     attempt: u32,
     branch: Option<String>,
     /// The branch that HEAD was on when the save was ordered: it is committed there or not at all.

@@ -43,7 +43,7 @@ struct SaveAnswer {
 /// What became of something that was due.
 struct Due {
     occasion: Occasion,
-    /// The how manieth at this crossing.
+    /// Which attempt this is at one crossing of the threshold, counted from 1.
     attempt: u32,
     /// The agent has heard of this crossing.
     is_repeated: bool,

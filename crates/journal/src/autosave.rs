@@ -260,7 +260,7 @@ impl Writing<'_> {
     }
 
     /// Whether the session has crossed its threshold since it was last asked, or is to be tried again at this crossing;
-    /// and the how manieth try this is then. Above the threshold, one of all who ask at the same time is told; only
+    /// and which try this is then, counted from 1. Above the threshold, one of all who ask at the same time is told; only
     /// below `rearm` it can cross again.
     pub fn crosses(
         &self,
