@@ -162,12 +162,17 @@ impl Kernel {
     }
 
     pub fn is_alive(&mut self) -> bool {
+        self.ended().is_none()
+    }
+
+    /// How its process ended, where it did and that is known.
+    pub fn ended(&mut self) -> Option<Option<Status>> {
         if self.gone.is_none()
             && let Ok(status) = self.process.gone.try_recv()
         {
             self.gone = Some(status);
         }
-        self.gone.is_none()
+        self.gone
     }
 
     /// What is asked between cells belongs to another stage now.

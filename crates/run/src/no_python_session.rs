@@ -1,11 +1,14 @@
 //! The session of a build without the feature `python`, which has no kernel: a plan with Python stages is refused before
 //! anything starts, so that nobody comes to ask it.
 
+use std::path::Path;
+
 use checkpoint::layout::Layout;
 use supervise::Observed;
 
+use crate::attempt::SessionBefore;
 use crate::engine::Settings;
-use crate::executor::{CellJob, StageEnded};
+use crate::executor::{CellJob, SessionSource, StageEnded};
 
 pub(crate) struct NoPythonSession;
 
@@ -25,6 +28,16 @@ impl NoPythonSession {
     ) -> Result<StageEnded, NoSessionError> {
         Err(NoSessionError)
     }
+
+    pub(crate) fn is_of_variables(_: &Path) -> bool {
+        false
+    }
+
+    pub(crate) fn source(&self, _: &Layout, _: &SessionBefore) -> SessionSource {
+        SessionSource::Kernel
+    }
+
+    pub(crate) fn end_of_attempt(&self, _: Option<&str>) {}
 
     pub(crate) fn close(&self) {}
 

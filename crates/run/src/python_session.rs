@@ -1,15 +1,14 @@
 //! The Python session of a run: one kernel, which its stages of kind `python` use one after the other, and the notebook
 //! that shows what they did.
 //!
-//! The kernel is started when the first of them needs it. Where the run has a checkpoint of an earlier stage already,
-//! because it was interrupted, or because a stage had to be ended together with the kernel, the checkpoint is rehydrated
-//! first, and it is verified that everything is there.
+//! The kernel is started when the first of them needs it. Each stage begins with what the accepted ones before it left: where
+//! the kernel does not hold that, because the run was resumed, an attempt was not accepted or the kernel ended, a new one
+//! is started, the last checkpoint is rehydrated, and it is verified that everything is there.
 
 mod lost;
 mod rehydrate;
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
@@ -22,13 +21,13 @@ use kernel::notebook::{NewCell, Notebook, checkpoint_cell_id, stage_cell_id};
 use kernel::python_environment::{self, FindError, Surroundings};
 use kernel::rehydration::{self, SavedVariables, VARIABLES_FOLDER, VariablesError};
 use kernel::{CellEnding, ExecutedCell, Kernel, KernelError, Launch, Spool};
-use serde_json::Value;
+use serde_json::{Value, json};
 use supervise::{Cause, Ending, How, Observed, OutputKept, Status};
 use text::error_chain;
 
-use crate::attempt::Job;
+use crate::attempt::{Job, SessionBefore};
 use crate::engine::Settings;
-use crate::executor::{CellJob, SessionState, StageEnded};
+use crate::executor::{CellJob, SessionSource, SessionState, StageEnded};
 use crate::plan::{Program, Stage};
 use crate::publish::{self, PublishError};
 use rehydrate::LastSaved;
@@ -45,11 +44,20 @@ const SHORT: Duration = Duration::from_secs(30);
 /// Saving variables is bounded like a stage.
 const SAVING: Duration = Duration::from_secs(600);
 
-/// Python code that gives a stage its environment and folder: `ENVIRONMENT` and `FOLDER`.
+/// Python code that gives a stage its folder, `FOLDER`, and its variables, `GIVEN`. Those of the stage before it go, in `TAKEN`
+/// with what they were given and what they were before; what a cell has set itself stays.
 const BEGIN_STAGE: &str = "
 import json, os
-os.environ.clear()
-os.environ.update(json.loads(ENVIRONMENT))
+for name, (given, before) in json.loads(TAKEN).items():
+    if os.environ.get(name) != given:
+        continue
+    if before is None:
+        del os.environ[name]
+    else:
+        os.environ[name] = before
+given = json.loads(GIVEN)
+RESULT = {name: os.environ.get(name) for name in given}
+os.environ.update(given)
 os.chdir(FOLDER)
 ";
 
@@ -129,6 +137,10 @@ struct SharedSession {
     /// Cells whose displays can still change: cell and output, by display id.
     displays: BTreeMap<String, Vec<(String, usize)>>,
     execution_count: u64,
+    /// What the kernel's session is known by; none while nobody knows what is in it.
+    known_as: Option<String>,
+    /// The environment variables that the last stage was given: their values, and what they were before.
+    given: BTreeMap<String, (String, Option<String>)>,
     /// Whether a person confirmed checkpoints that are not this machine's own.
     is_trusted: bool,
 }
@@ -171,12 +183,33 @@ impl PythonSession {
         }
     }
 
+    /// Whether a published file is one of those that hold a session's variables.
+    pub(crate) fn is_of_variables(path: &Path) -> bool {
+        path.parent().is_some_and(|folder| folder.ends_with(VARIABLES_FOLDER))
+    }
+
+    /// Where a stage can have what the one before it left.
+    pub(crate) fn source(&self, layout: &Layout, before: &SessionBefore) -> SessionSource {
+        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        if inside.holds(Some(before)) {
+            return SessionSource::Kernel;
+        }
+        // Where they cannot be looked at, the stage says so when it wants to begin.
+        LastSaved::find(layout, Some(before)).map_or(SessionSource::Checkpoint, |found| found.source())
+    }
+
+    /// An attempt is over: what the session is known by from now on, if the attempt was accepted.
+    pub(crate) fn end_of_attempt(&self, known_as: Option<&str>) {
+        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        inside.known_as = known_as.map(str::to_owned);
+        let kernel = if known_as.is_none() { inside.kernel.take() } else { None };
+        drop(inside);
+        kernel.into_iter().for_each(Kernel::shut_down);
+    }
+
     /// The run is over.
     pub(crate) fn close(&self) {
-        let kernel = self.inside.lock().unwrap_or_else(PoisonError::into_inner).kernel.take();
-        if let Some(kernel) = kernel {
-            kernel.shut_down();
-        }
+        self.end_of_attempt(None);
     }
 
     /// Puts the cell of a saved checkpoint into the notebook; answers with what a person should know.
@@ -204,17 +237,10 @@ impl SharedSession {
         cell_job: &CellJob<'_>,
         observe: &mut dyn FnMut(Observed),
     ) -> Result<StageEnded, SessionError> {
-        let CellJob { job, stage, environment, limits, warn } = *cell_job;
+        let CellJob { job, stage, limits, warn, .. } = *cell_job;
         let code = code(job, stage)?;
         go_on(job)?;
-        if self.kernel.as_mut().is_none_or(|kernel| !kernel.is_alive()) {
-            self.kernel = None;
-            self.start(cell_job)?;
-        }
-        let kernel = self.kernel.as_mut().ok_or(SessionError::NoKernel)?;
-        kernel.heed(&job.controls);
-        go_on(job)?;
-        begin_stage(kernel, &job.layout.root().join(&stage.directory), environment)?;
+        self.begin(cell_job)?;
         let attempt = job.layout.attempt(&stage.id, job.attempt)?;
         let spool = spool(&job.layout, &attempt.join("output.log"));
         let cell = |running| {
@@ -228,7 +254,7 @@ impl SharedSession {
         };
         self.put(cell(Some(&code)), warn);
         let kernel = self.kernel.as_mut().ok_or(SessionError::NoKernel)?;
-        let executed = kernel.execute(&code, &spool, limits, &job.controls, observe)?;
+        let mut executed = kernel.execute(&code, &spool, limits, &job.controls, observe)?;
         let isolated = kernel.isolated();
         self.note(cell(None), &executed, warn);
         if let Some(trouble) = &executed.trouble {
@@ -236,6 +262,10 @@ impl SharedSession {
         }
         if executed.ending == CellEnding::Finished && job.plan.python.saves_variables {
             self.save_variables(job, &attempt.join("artifacts"), warn)?;
+            // Whoever took the kernel along before its variables were saved is the one that failed.
+            if let Some(status) = self.kernel.as_mut().and_then(Kernel::ended) {
+                executed.ending = CellEnding::Died(status);
+            }
         }
         let (how, status, raised) = described(&executed.ending, executed.elapsed);
         if self.kernel.as_mut().is_some_and(|kernel| !kernel.is_alive()) {
@@ -258,6 +288,57 @@ impl SharedSession {
             isolated,
         };
         Ok(StageEnded { ending, raised, state: self.state(&job.layout, &stage.id, job.attempt) })
+    }
+
+    /// Whether the kernel has what the stage before left, and nothing else.
+    fn holds(&mut self, before: Option<&SessionBefore>) -> bool {
+        let is_alive = self.kernel.as_mut().is_some_and(|kernel| kernel.ended().is_none());
+        is_alive && before.is_some_and(|before| self.known_as.as_ref() == Some(&before.session))
+    }
+
+    /// Makes the session ready for the stage. A kernel that has ended since the last one, or does not answer, is replaced:
+    /// that is not this stage's doing.
+    fn begin(&mut self, cell_job: &CellJob<'_>) -> Result<(), SessionError> {
+        let job = cell_job.job;
+        if self.holds(job.session.as_ref()) {
+            match self.give(cell_job) {
+                Ok(()) => return Ok(()),
+                Err(error) => {
+                    go_on(job)?;
+                    (cell_job.warn)(format!("a new kernel is started: {}", error_chain(&error)));
+                }
+            }
+        }
+        self.kernel = None;
+        self.start(cell_job)?;
+        self.give(cell_job)
+    }
+
+    /// Gives the stage its folder and its environment.
+    fn give(&mut self, cell_job: &CellJob<'_>) -> Result<(), SessionError> {
+        let CellJob { job, stage, .. } = *cell_job;
+        self.known_as = None;
+        let kernel = self.kernel.as_mut().ok_or(SessionError::NoKernel)?;
+        kernel.heed(&job.controls);
+        go_on(job)?;
+        let given = given_variables(cell_job);
+        let folder = job.layout.root().join(&stage.directory);
+        let arguments = [
+            ("GIVEN", json!(given).to_string()),
+            ("TAKEN", json!(self.given).to_string()),
+            ("FOLDER", folder.to_string_lossy().into_owned()),
+        ];
+        let arguments = arguments.each_ref().map(|(name, text)| (*name, text.as_str()));
+        let before = kernel.run_apart(BEGIN_STAGE, &arguments, SHORT)?;
+        let value_before = |name: &str| before.get(name).and_then(Value::as_str).map(str::to_owned);
+        self.given = given
+            .into_iter()
+            .map(|(name, value)| {
+                let before = value_before(&name);
+                (name, (value, before))
+            })
+            .collect();
+        Ok(())
     }
 
     /// What a checkpoint of this stage should say of the session.
@@ -299,7 +380,7 @@ impl SharedSession {
         };
         // The checkpoint is looked at while the kernel starts.
         let (kernel, last_saved) = std::thread::scope(|scope| {
-            let last_saved = scope.spawn(|| LastSaved::find(layout));
+            let last_saved = scope.spawn(|| LastSaved::find(layout, job.session.as_ref()));
             let kernel = Kernel::start(&launch, &job.controls).map_err(|error| {
                 found.remedy(&error).map_or(SessionError::Kernel(error), SessionError::NoIpykernel)
             });
@@ -321,6 +402,14 @@ impl SharedSession {
             self.complete_lost_cells(layout, warn);
         }
         self.displays.clear();
+        self.given = given_variables(cell_job)
+            .into_iter()
+            .map(|(name, value)| {
+                let inherited = job.environment.iter().find(|(known, _)| *known == *name);
+                let before = inherited.map(|(_, value)| value.to_string_lossy().into_owned());
+                (name, (value, before))
+            })
+            .collect();
         self.kernel = Some(kernel);
         go_on(job)?;
         self.rehydrate(cell_job, last_saved?)
@@ -396,18 +485,12 @@ fn code(job: &Job, stage: &Stage) -> Result<String, SessionError> {
     }
 }
 
-fn begin_stage(
-    kernel: &mut Kernel,
-    folder: &Path,
-    environment: &[(OsString, OsString)],
-) -> Result<(), SessionError> {
-    let pairs = environment.iter().map(|(name, value)| {
-        (name.to_string_lossy().into_owned(), Value::String(value.to_string_lossy().into_owned()))
-    });
-    let environment = Value::Object(pairs.collect()).to_string();
-    let given = [("ENVIRONMENT", environment.as_str()), ("FOLDER", &folder.to_string_lossy())];
-    kernel.run_apart(BEGIN_STAGE, &given, SHORT)?;
-    Ok(())
+/// The environment variables that are this stage's own: those of the plan, and ours.
+fn given_variables(cell_job: &CellJob<'_>) -> BTreeMap<String, String> {
+    let inherited = &cell_job.job.environment;
+    let own = cell_job.environment.iter().filter(|variable| !inherited.contains(variable));
+    own.map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
+        .collect()
 }
 
 fn spool(layout: &Layout, path: &Path) -> Spool {

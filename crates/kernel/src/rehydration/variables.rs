@@ -107,11 +107,16 @@ impl SavedVariables {
     /// before it.
     pub fn index_of(manifest: &Manifest) -> Option<&str> {
         let wanted = format!("/{VARIABLES_FOLDER}/index.json");
-        let own = format!("/{}{wanted}", manifest.stage_id);
         let paths = || manifest.artifacts.iter().map(|artifact| artifact.relative_path.as_str());
-        paths()
-            .find(|path| path.ends_with(&own))
+        Self::index_among(manifest, &manifest.stage_id)
             .or_else(|| paths().rev().find(|path| path.ends_with(&wanted)))
+    }
+
+    /// That of the stage, where the manifest has it.
+    pub fn index_among<'a>(manifest: &'a Manifest, stage: &str) -> Option<&'a str> {
+        let wanted = format!("/{stage}/{VARIABLES_FOLDER}/index.json");
+        let mut paths = manifest.artifacts.iter().map(|artifact| artifact.relative_path.as_str());
+        paths.find(|path| path.ends_with(&wanted))
     }
 
     pub(super) fn names(&self) -> BTreeSet<String> {
