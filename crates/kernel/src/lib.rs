@@ -175,6 +175,11 @@ impl Kernel {
         self.gone
     }
 
+    /// Whether it is there and idle. One that is about to end is still alive, and does not answer.
+    pub fn answers(&mut self, limit: Duration) -> bool {
+        self.run_apart_unless("", &[], limit, std::future::pending()).is_ok()
+    }
+
     /// What is asked between cells belongs to another stage now.
     pub fn heed(&mut self, controls: &Controls) {
         self.controls = controls.clone();

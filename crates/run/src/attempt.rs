@@ -63,6 +63,8 @@ pub(crate) struct SessionBefore {
     pub(crate) stage_id: String,
     /// What the session is known by then.
     pub(crate) session: String,
+    /// It was there when the attempt was begun, in the kernel or in a checkpoint.
+    pub(crate) is_kept: bool,
     /// The files that hold its variables, where they were saved.
     pub(crate) variables: Vec<EarlierArtifact>,
 }

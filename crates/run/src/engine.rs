@@ -31,6 +31,8 @@ use crate::session_order::SessionOrder;
 use crate::stage_checkpoint::StageCheckpoint;
 use crate::state::{RunState, StageState};
 
+use session::SessionToBeginWith;
+
 pub use begin::{PlanText, abort_lost, can_run, resume, run};
 
 const LOOK: Duration = Duration::from_millis(50);
@@ -375,9 +377,7 @@ impl<'a> Engine<'a> {
     }
 
     fn start(&mut self, index: usize) -> Result<(), EngineError> {
-        if self.has_lost_session(index)? {
-            return Ok(());
-        }
+        let SessionToBeginWith::Now(session) = self.session_to_begin_with(index)? else { return Ok(()) };
         if self.state(index) == StageState::Failed {
             self.stage_to(index, StageState::Resumable, None)?;
         }
@@ -395,7 +395,7 @@ impl<'a> Engine<'a> {
             controls: controls.clone(),
             python: Arc::clone(&self.python),
             earlier: self.earlier_artifacts(index),
-            session: self.session_before(index),
+            session,
             to_resume,
             execution_count: self.checkpoints + 1,
         };

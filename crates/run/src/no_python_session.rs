@@ -1,8 +1,6 @@
 //! The session of a build without the feature `python`, which has no kernel: a plan with Python stages is refused before
 //! anything starts, so that nobody comes to ask it.
 
-use std::path::Path;
-
 use checkpoint::layout::Layout;
 use supervise::Observed;
 
@@ -27,10 +25,6 @@ impl NoPythonSession {
         _: &mut dyn FnMut(Observed),
     ) -> Result<StageEnded, NoSessionError> {
         Err(NoSessionError)
-    }
-
-    pub(crate) fn is_of_variables(_: &Path) -> bool {
-        false
     }
 
     pub(crate) fn source(&self, _: &Layout, _: &SessionBefore) -> SessionSource {

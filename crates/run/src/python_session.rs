@@ -9,19 +9,20 @@ mod lost;
 mod rehydrate;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use checkpoint::RestoreError;
-use checkpoint::layout::{Layout, NameError};
+use checkpoint::layout::{Layout, NameError, VARIABLES_FOLDER};
 use checkpoint::manifest::{NotebookReference, PythonEnvironment};
 use files::FileError;
 use kernel::notebook::{NewCell, Notebook, checkpoint_cell_id, stage_cell_id};
 use kernel::python_environment::{self, FindError, Surroundings};
-use kernel::rehydration::{self, SavedVariables, VARIABLES_FOLDER, VariablesError};
+use kernel::rehydration::{self, SavedVariables, VariablesError};
 use kernel::{CellEnding, ExecutedCell, Kernel, KernelError, Launch, Spool};
-use serde_json::{Value, json};
+use serde_json::Value;
 use supervise::{Cause, Ending, How, Observed, OutputKept, Status};
 use text::error_chain;
 
@@ -38,28 +39,17 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How often a stage that waits for the kernel looks whether it is free, or whether it is to end.
 const TURN: Duration = Duration::from_millis(10);
 
+/// An idle kernel answers at once.
+const ANSWER: Duration = Duration::from_secs(10);
+
 /// What checkstone itself asks of the kernel between cells.
 const SHORT: Duration = Duration::from_secs(30);
 
 /// Saving variables is bounded like a stage.
 const SAVING: Duration = Duration::from_secs(600);
 
-/// Python code that gives a stage its folder, `FOLDER`, and its variables, `GIVEN`. Those of the stage before it go, in `TAKEN`
-/// with what they were given and what they were before; what a cell has set itself stays.
-const BEGIN_STAGE: &str = "
-import json, os
-for name, (given, before) in json.loads(TAKEN).items():
-    if os.environ.get(name) != given:
-        continue
-    if before is None:
-        del os.environ[name]
-    else:
-        os.environ[name] = before
-given = json.loads(GIVEN)
-RESULT = {name: os.environ.get(name) for name in given}
-os.environ.update(given)
-os.chdir(FOLDER)
-";
+/// Python code that gives a stage its folder and its environment variables.
+const BEGIN_STAGE: &str = include_str!("python_session/begin_stage.py");
 
 /// Python code that seeds the generators of a new session with `SEED`.
 const SEED: &str = "
@@ -98,6 +88,8 @@ pub(crate) enum SessionError {
     Restore(#[from] RestoreError),
     #[error(transparent)]
     Variables(#[from] VariablesError),
+    #[error("the kernel has just ended, and no valid checkpoint holds what `{stage}` left in the session")]
+    Lost { stage: String },
     #[error("the checkpoint `{checkpoint}` cannot be rehydrated: {why}")]
     Rehydrate { checkpoint: String, why: String },
 }
@@ -139,8 +131,6 @@ struct SharedSession {
     execution_count: u64,
     /// What the kernel's session is known by; none while nobody knows what is in it.
     known_as: Option<String>,
-    /// The environment variables that the last stage was given: their values, and what they were before.
-    given: BTreeMap<String, (String, Option<String>)>,
     /// Whether a person confirmed checkpoints that are not this machine's own.
     is_trusted: bool,
 }
@@ -183,17 +173,15 @@ impl PythonSession {
         }
     }
 
-    /// Whether a published file is one of those that hold a session's variables.
-    pub(crate) fn is_of_variables(path: &Path) -> bool {
-        path.parent().is_some_and(|folder| folder.ends_with(VARIABLES_FOLDER))
-    }
-
     /// Where a stage can have what the one before it left.
     pub(crate) fn source(&self, layout: &Layout, before: &SessionBefore) -> SessionSource {
         let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
-        if inside.holds(Some(before)) {
+        if inside.holds(Some(before))
+            && inside.kernel.as_mut().is_some_and(|kernel| kernel.answers(ANSWER))
+        {
             return SessionSource::Kernel;
         }
+        inside.known_as = None;
         // Where they cannot be looked at, the stage says so when it wants to begin.
         LastSaved::find(layout, Some(before)).map_or(SessionSource::Checkpoint, |found| found.source())
     }
@@ -321,23 +309,19 @@ impl SharedSession {
         let kernel = self.kernel.as_mut().ok_or(SessionError::NoKernel)?;
         kernel.heed(&job.controls);
         go_on(job)?;
-        let given = given_variables(cell_job);
-        let folder = job.layout.root().join(&stage.directory);
+        // Those of the plan, and ours.
+        let own = cell_job.environment.iter().filter(|variable| !job.environment.contains(variable));
+        let (given, folder) = (variables(own), job.layout.root().join(&stage.directory));
         let arguments = [
-            ("GIVEN", json!(given).to_string()),
-            ("TAKEN", json!(self.given).to_string()),
+            ("GIVEN", given.to_string()),
+            ("INHERITED", variables(job.environment.iter()).to_string()),
             ("FOLDER", folder.to_string_lossy().into_owned()),
         ];
-        let arguments = arguments.each_ref().map(|(name, text)| (*name, text.as_str()));
-        let before = kernel.run_apart(BEGIN_STAGE, &arguments, SHORT)?;
-        let value_before = |name: &str| before.get(name).and_then(Value::as_str).map(str::to_owned);
-        self.given = given
-            .into_iter()
-            .map(|(name, value)| {
-                let before = value_before(&name);
-                (name, (value, before))
-            })
-            .collect();
+        kernel.run_apart(
+            BEGIN_STAGE,
+            &arguments.each_ref().map(|(name, text)| (*name, text.as_str())),
+            SHORT,
+        )?;
         Ok(())
     }
 
@@ -402,14 +386,6 @@ impl SharedSession {
             self.complete_lost_cells(layout, warn);
         }
         self.displays.clear();
-        self.given = given_variables(cell_job)
-            .into_iter()
-            .map(|(name, value)| {
-                let inherited = job.environment.iter().find(|(known, _)| *known == *name);
-                let before = inherited.map(|(_, value)| value.to_string_lossy().into_owned());
-                (name, (value, before))
-            })
-            .collect();
         self.kernel = Some(kernel);
         go_on(job)?;
         self.rehydrate(cell_job, last_saved?)
@@ -457,6 +433,12 @@ impl SharedSession {
                         unsaved.name, unsaved.kind, unsaved.why
                     ));
                 }
+                for copy in &saved.copies {
+                    warn(format!(
+                        "`{}` shares its memory with `{}`; after a resume it is a copy",
+                        copy.name, copy.of
+                    ));
+                }
             }
             Err(error) => {
                 // Half of them would be taken for all.
@@ -485,12 +467,11 @@ fn code(job: &Job, stage: &Stage) -> Result<String, SessionError> {
     }
 }
 
-/// The environment variables that are this stage's own: those of the plan, and ours.
-fn given_variables(cell_job: &CellJob<'_>) -> BTreeMap<String, String> {
-    let inherited = &cell_job.job.environment;
-    let own = cell_job.environment.iter().filter(|variable| !inherited.contains(variable));
-    own.map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
-        .collect()
+fn variables<'a>(environment: impl Iterator<Item = &'a (OsString, OsString)>) -> Value {
+    let pairs = environment.map(|(name, value)| {
+        (name.to_string_lossy().into_owned(), Value::String(value.to_string_lossy().into_owned()))
+    });
+    Value::Object(pairs.collect())
 }
 
 fn spool(layout: &Layout, path: &Path) -> Spool {

@@ -1,6 +1,10 @@
 //! The Python stages of a run among the others: they begin in one order, each with what the one before it left in the
 //! session. Where that is lost, because the kernel is gone and no checkpoint has it, the one before is run once more.
 
+use std::path::Path;
+
+use checkpoint::layout::VARIABLES_FOLDER;
+
 use super::{Engine, EngineError, Standing};
 use crate::attempt::SessionBefore;
 use crate::executor::SessionSource;
@@ -42,24 +46,31 @@ impl Engine<'_> {
         let stage = self.session_order.before(index).find(is_completed)?;
         let accepted = self.recorded(stage)?.accepted.as_ref()?;
         let mut variables = self.published_artifacts(stage);
-        variables.retain(|artifact| crate::PythonSession::is_of_variables(&artifact.path));
+        let is_of_variables = |folder: &Path| folder.ends_with(VARIABLES_FOLDER);
+        variables.retain(|artifact| artifact.path.parent().is_some_and(is_of_variables));
         Some(SessionBefore {
             stage,
             stage_id: self.id(stage),
             session: accepted.session.clone().unwrap_or_else(|| accepted.fingerprint.clone()),
+            is_kept: false,
             variables,
         })
     }
 
-    /// Whether stages before this one have to be run once more, which is seen to then.
-    pub(super) fn has_lost_session(&mut self, index: usize) -> Result<bool, EngineError> {
+    /// What the session holds when this stage begins now. Where stages before it have to be run once more, that is seen to,
+    /// and it does not begin yet.
+    pub(super) fn session_to_begin_with(&mut self, index: usize) -> Result<SessionToBeginWith, EngineError> {
+        let mut first = self.session_before(index);
         let is_python = self.stage(index).is_some_and(|stage| stage.kind == Kind::Python);
         if !is_python || !self.plan.python.saves_variables {
-            return Ok(false);
+            return Ok(SessionToBeginWith::Now(first));
         }
         let (mut lost, mut at) = (Vec::new(), index);
         while let Some(before) = self.session_before(at) {
             let source = self.python.source(&self.layout, &before);
+            if let Some(first) = first.as_mut().filter(|first| first.stage == before.stage) {
+                first.is_kept = matches!(source, SessionSource::Kernel | SessionSource::Checkpoint);
+            }
             let wants_checkpoint = self.stage(before.stage).is_some_and(|stage| stage.checkpoint_after);
             let is_lost = match source {
                 SessionSource::Kernel | SessionSource::Checkpoint => false,
@@ -75,7 +86,7 @@ impl Engine<'_> {
             lost.push(before.stage);
         }
         if lost.is_empty() {
-            return Ok(false);
+            return Ok(SessionToBeginWith::Now(first));
         }
         for before in &lost {
             let why = "what it left in the session is in no valid checkpoint".to_owned();
@@ -89,6 +100,12 @@ impl Engine<'_> {
             }
             self.ready.insert(*waiting);
         }
-        Ok(true)
+        Ok(SessionToBeginWith::Later)
     }
+}
+
+pub(super) enum SessionToBeginWith {
+    Now(Option<SessionBefore>),
+    /// After stages before it.
+    Later,
 }

@@ -32,6 +32,13 @@ impl SharedSession {
         last_saved: LastSaved,
     ) -> Result<(), SessionError> {
         let (layout, warn) = (&cell_job.job.layout, cell_job.warn);
+        if let Some(before) = &cell_job.job.session
+            && before.is_kept
+            && !last_saved.has_session
+            && cell_job.job.plan.python.saves_variables
+        {
+            return Err(SessionError::Lost { stage: before.stage_id.clone() });
+        }
         last_saved.passed_over.into_iter().for_each(warn);
         let Some(mut manifest) = last_saved.manifest else {
             tell_where_it_goes_on(layout, warn);

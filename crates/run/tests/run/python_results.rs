@@ -1,6 +1,7 @@
 //! A run that was edited, retried or interrupted ends with the results of one that was not: real kernels, real sessions.
 
 use run::event::What;
+use run::report::Report;
 use run::state::{RunState, StageState};
 
 use crate::python_runs::{Project, TITLE, stage};
@@ -199,4 +200,57 @@ fn a_kernel_that_ends_while_its_variables_are_saved_fails_the_stage_that_ended_i
     let state = project.run(&format!("{TITLE}{}", stage("S01_set_value", ends, "")));
     assert_eq!(state, RunState::Failed, "{:#?}", project.events);
     assert_eq!(project.reason("S01_set_value"), Some("the kernel ended with exit code 3"));
+}
+
+/// What ipykernel and the cells have set is theirs; only what the plan sets is another one's in the next stage.
+#[test]
+fn the_environment_of_cells_is_theirs() {
+    let mut project = Project::new();
+    let look = "import os\ndef look(): return [os.environ.get(name) for name in ('MPLBACKEND', 'MINE', 'COLOUR', 'LANG', 'PATH')]\n";
+    let plan = "environment = { COLOUR = \"red\", LANG = \"C\" }";
+    let first = stage("S01_set_mine", &format!("{look}os.environ['MINE'] = '1'\n{}", write("look()")), plan);
+    let second = after("S02_look_again", "S01_set_mine", &write("look()"));
+    let third = after("S03_fail_first", "S02_look_again", "1 / 0");
+    assert_eq!(project.run(&format!("{TITLE}{first}{second}{third}")), RunState::Failed);
+    let inline = "'module://matplotlib_inline.backend_inline', '1'";
+    assert_eq!(result(&project, "S01_set_mine"), format!("[{inline}, 'red', 'C', '/usr/bin:/bin']"));
+    assert_eq!(result(&project, "S02_look_again"), format!("[{inline}, None, None, '/usr/bin:/bin']"));
+    // Also in a new kernel.
+    let third = third.replace("1 / 0", &write("look()"));
+    let state = project.resume(&format!("{TITLE}{first}{second}{third}"));
+    completed(&project, state);
+    assert_eq!(result(&project, "S03_fail_first"), format!("[{inline}, None, None, '/usr/bin:/bin']"));
+}
+
+#[test]
+fn plots_are_in_the_notebook_and_in_the_report() {
+    let mut project = Project::new();
+    let load = stage("S01_load_data", "data = [1, 3, 2]", "");
+    let code = "import os, pathlib\nimport matplotlib.pyplot as plt\nplt.plot(data)\n\
+                plt.savefig(pathlib.Path(os.environ['CHECKSTONE_ARTIFACT_DIR'], 'curve of all.png'))\nplt.show()";
+    let plot = after("S02_draw_curve", "S01_load_data", code);
+    let state = project.run(&format!("{TITLE}{load}{plot}"));
+    completed(&project, state);
+    assert_eq!(project.warnings(), [""; 0]);
+    let cells = project.notebook();
+    let shown: Vec<&str> = cells[2]["outputs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|output| output["data"]["image/png"].as_str())
+        .collect();
+    assert_eq!(shown.len(), 1, "{}", cells[2]);
+    let report = Report::of_run(&project.layout(), "2026-11-16T00:00:00Z".parse().unwrap()).unwrap();
+    let page = report.html();
+    let pictures: Vec<&str> = page
+        .split("<img src=\"data:image/png;base64,")
+        .skip(1)
+        .map(|rest| rest.split_once('"').unwrap().0)
+        .collect();
+    let file = project.layout().published("S02_draw_curve").unwrap().join("curve of all.png");
+    let file = text::base64(&std::fs::read(file).unwrap());
+    assert_eq!(pictures, [shown[0].trim(), file.as_str()]);
+    let markdown = report.markdown(None);
+    let images: Vec<&str> = markdown.lines().filter(|line| line.starts_with("![")).collect();
+    assert_eq!(images, ["![curve of all.png](run-001/S02_draw_curve/curve%20of%20all.png)"]);
 }
