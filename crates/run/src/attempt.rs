@@ -20,6 +20,7 @@ use crate::executor::{self, CellJob, ExecuteError, SessionState, StageEnded};
 use crate::fingerprint;
 use crate::plan::{Input, InputSource, Kind, Plan, Stage};
 use crate::publish;
+use crate::secret_values::WITHHELD;
 use crate::stage_checkpoint::{self, StageCheckpoint, WithWarnings};
 
 /// So many markers of an attempt go into the record; all of them are in its output.
@@ -402,7 +403,18 @@ impl RunningAttempt<'_> {
         let is_set = |name: &OsString| stage.environment.iter().any(|(set, _)| name == set.as_str());
         let mut all: Vec<(OsString, OsString)> =
             job.environment.iter().filter(|(name, _)| !is_ours(name) && !is_set(name)).cloned().collect();
-        all.extend(stage.environment.iter().map(|(name, value)| (name.into(), value.into())));
+        for (name, value) in &stage.environment {
+            let inherited = || job.environment.iter().find(|(known, _)| known == name.as_str());
+            let value = match value.as_str() {
+                WITHHELD => inherited().map(|(_, value)| value.clone()).ok_or_else(|| {
+                    failed(format!(
+                        "the recorded plan is without the value of `{name}`, a secret: set `{name}` in the environment"
+                    ))
+                })?,
+                value => value.into(),
+            };
+            all.push((name.into(), value));
+        }
         all.push(("CHECKSTONE_RUN_ID".into(), job.layout.run().into()));
         all.push(("CHECKSTONE_STAGE_ID".into(), (&stage.id).into()));
         all.push(("CHECKSTONE_ARTIFACT_DIR".into(), artifacts.into()));

@@ -27,6 +27,7 @@ use crate::event::{Accepted, Ending, Event, What};
 use crate::plan::{Plan, Problems, Stage};
 use crate::publish::PublishError;
 use crate::record::{RecordError, Recorder, StageRecord};
+use crate::secret_values::SecretValues;
 use crate::session_order::SessionOrder;
 use crate::stage_checkpoint::StageCheckpoint;
 use crate::state::{RunState, StageState};
@@ -53,6 +54,8 @@ pub struct Settings {
     pub again: Vec<String>,
     /// Set by somebody who wants the run to be aborted; taken back here, so that it can be set a second time.
     pub interrupt: Arc<AtomicBool>,
+    /// Whether the value of an environment variable, by its name and itself, is a secret: it stays out of the record.
+    pub is_secret: fn(&str, &str) -> bool,
     /// A person confirmed that checkpoints from elsewhere may be loaded, also where that can run code.
     pub is_trusted: bool,
 }
@@ -66,6 +69,7 @@ impl Default for Settings {
             kept_output: 16 << 20,
             again: Vec::new(),
             interrupt: Arc::default(),
+            is_secret: |_, _| false,
             is_trusted: false,
         }
     }
@@ -154,6 +158,7 @@ struct Engine<'a> {
     python: Arc<PythonSession>,
     session_order: SessionOrder,
     requests: Requests,
+    secrets: SecretValues,
     is_aborting: bool,
     has_failed: bool,
     checkpoints: u64,
@@ -199,6 +204,7 @@ impl<'a> Engine<'a> {
             running: 0,
             python: Arc::new(PythonSession::new(settings)),
             requests,
+            secrets: SecretValues::default(),
             is_aborting: false,
             has_failed: false,
             checkpoints: 0,
@@ -252,12 +258,13 @@ impl<'a> Engine<'a> {
     }
 
     fn append(&mut self, what: What) -> Result<(), EngineError> {
-        let event = self.recorder.append(Timestamp::now(), what)?;
+        let event = self.recorder.append(Timestamp::now(), self.secrets.withheld_from(what))?;
         (self.on_event)(&event);
         Ok(())
     }
 
     fn append_all(&mut self, all: Vec<What>) -> Result<(), EngineError> {
+        let all = all.into_iter().map(|what| self.secrets.withheld_from(what)).collect();
         for event in self.recorder.append_all(Timestamp::now(), all)? {
             (self.on_event)(&event);
         }
