@@ -8,6 +8,7 @@ use crate::entry::{CallMade, CallResult, ContextUse, Entry, Record, SCRIPT, SNIP
 use crate::json_text;
 use crate::model::{Call, Kind, Message, Outcome};
 use crate::windows_path::unix_spelling;
+use jiff::Timestamp;
 
 /// A record and where it stands.
 #[derive(Debug)]
@@ -219,7 +220,7 @@ impl Timeline {
         self.settle(place, result);
     }
 
-    fn task_ended(&mut self, place: usize, outcome: Outcome, exit_code: Option<i32>, at: Option<String>) {
+    fn task_ended(&mut self, place: usize, outcome: Outcome, exit_code: Option<i32>, at: Option<Timestamp>) {
         let Some(call) = self.calls.get_mut(place) else { return };
         if call.outcome != Outcome::Unknown {
             return;

@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use jiff::Timestamp;
 use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -96,8 +97,8 @@ struct ClaudeLine<'a> {
     prompt_id: Option<Text<'a>>,
     prompt_source: Option<Present>,
     turn_origin: Option<Present>,
-    #[serde(borrow)]
-    timestamp: Option<Text<'a>>,
+    #[serde(default, deserialize_with = "content::instant")]
+    timestamp: Option<Timestamp>,
     #[serde(borrow)]
     message: Option<ClaudeMessage<'a>>,
     #[serde(borrow, default)]
@@ -408,7 +409,7 @@ fn prompt(line: &ClaudeLine<'_>, typed: &str) -> Option<Entry> {
     if typed.starts_with(INTERRUPTED) && line.prompt_source.is_none() {
         return Some(Entry::Interrupted);
     }
-    let at = line.timestamp.as_ref().map(Text::owned);
+    let at = line.timestamp;
     let opens = |text: &str, standing| {
         let is_planning = line.permission_mode.as_ref().is_some_and(|mode| mode.as_str() == "plan");
         Some(Entry::Prompt(Prompt {
@@ -463,7 +464,7 @@ fn task_notification(text: &str, line: &ClaudeLine<'_>) -> Option<impl Iterator<
         outcome,
         exit_code,
         user_stopped,
-        at: line.timestamp.as_ref().map(Text::owned),
+        at: line.timestamp,
         recorded: true,
         task: task.map(|id| TaskReport {
             id,
@@ -535,7 +536,7 @@ fn tool_result(line: &ClaudeLine<'_>, block: &Block<'_>) -> CallResult {
         outcome,
         exit_code,
         user_stopped,
-        at: line.timestamp.as_ref().map(Text::owned),
+        at: line.timestamp,
         snippet,
         recorded: true,
         is_status_hidden: outcome == Outcome::Ok && facts.is_foreign,
@@ -625,7 +626,7 @@ fn exit_code(literal: &str) -> Option<i32> {
 fn assistant(line: &ClaudeLine<'_>) -> Record {
     let mut record = Record::bookkeeping();
     let Some(message) = &line.message else { return record };
-    let at = || line.timestamp.as_ref().map(Text::owned);
+    let at = || line.timestamp;
     let subagent = line.is_sidechain.then(|| match &line.agent_id {
         Some(id) => id.owned(),
         None => "sidechain".to_owned(),
