@@ -199,7 +199,7 @@ impl Timeline {
         {
             let hidden = result.is_status_hidden;
             let outcome = if hidden { Outcome::Unknown } else { result.outcome };
-            self.task_ended(started, outcome, result.exit_code, result.at.clone());
+            self.task_ended(started, outcome, result.exit_code, result.at);
             if let Some(call) = self.calls.get_mut(started) {
                 call.is_status_hidden |= hidden && call.kind == Kind::Shell;
             }

@@ -193,7 +193,7 @@ fn prompt(line: &ClaudeLine<'_>, typed: &str) -> Option<Entry> {
         let is_planning = line.permission_mode.as_ref().is_some_and(|mode| mode.as_str() == "plan");
         Some(Entry::Prompt(Prompt {
             text: json_text::snippet(text, PROMPT),
-            at: at.clone(),
+            at,
             standing,
             is_planning,
         }))

@@ -411,7 +411,7 @@ fn event_record(event: &Event<'_>, at: Option<Timestamp>) -> Record {
             let snippet = if outcome == Outcome::Error { event.stderr } else { event.stdout };
             let mut result = file_change(event.changes, outcome);
             result.id = event.call_id.as_ref().map(Text::owned).unwrap_or_default();
-            result.unannounced = unannounced(&result.id, patch_call(at.clone()));
+            result.unannounced = unannounced(&result.id, patch_call(at));
             result.at = at;
             result.snippet = content::snippet(snippet.map(content::literals).into_iter().flatten());
             Record::of(result.into())
@@ -506,7 +506,7 @@ fn item_completed(item: &Item<'_>, began: Option<Timestamp>, at: Option<Timestam
                     .command
                     .and_then(command_line)
                     .map(|command| text::shortened_to_bytes(command, COMMAND)),
-                at: began.or_else(|| at.clone()),
+                at: began.or(at),
                 ..Call::default()
             };
             result.unannounced = unannounced(&result.id, call);
@@ -526,7 +526,7 @@ fn item_completed(item: &Item<'_>, began: Option<Timestamp>, at: Option<Timestam
             let mut result = file_change(item.changes, outcome);
             result.user_stopped = item.status.as_ref().is_some_and(|status| status.as_str() == "declined");
             result.id = id();
-            result.unannounced = unannounced(&result.id, patch_call(began.or_else(|| at.clone())));
+            result.unannounced = unannounced(&result.id, patch_call(began.or(at)));
             result.at = at;
             result.snippet = content::snippet(item.stdout.map(content::literals).into_iter().flatten());
             Record::of(result.into())
