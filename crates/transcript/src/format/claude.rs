@@ -191,12 +191,7 @@ fn prompt(line: &ClaudeLine<'_>, typed: &str) -> Option<Entry> {
     let at = line.timestamp;
     let opens = |text: &str, standing| {
         let is_planning = line.permission_mode.as_ref().is_some_and(|mode| mode.as_str() == "plan");
-        Some(Entry::Prompt(Prompt {
-            text: json_text::snippet(text, PROMPT),
-            at,
-            standing,
-            is_planning,
-        }))
+        Some(Entry::Prompt(Prompt { text: json_text::snippet(text, PROMPT), at, standing, is_planning }))
     };
     if typed.starts_with("<command-message>") || typed.starts_with("<command-name>") {
         let standing = if line.turn_origin.is_some() { Standing::Opens } else { Standing::IfExpanded };
