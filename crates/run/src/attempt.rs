@@ -187,8 +187,7 @@ impl RunningAttempt<'_> {
         let hashes: Vec<(String, String)> =
             inputs.iter().map(|input| (input.name.clone(), input.sha256.clone())).collect();
         let before = job.session.as_ref().map(|before| before.session.as_str());
-        let fingerprint =
-            fingerprint::of_stage(stage, &job.plan.python, job.layout.root(), &hashes, before);
+        let fingerprint = fingerprint::of_stage(stage, &job.plan.python, job.layout.root(), &hashes, before);
         // For a later attempt, which goes on from this one's checkpoints only where it does the same.
         fs_err::write(attempt.join(FINGERPRINT), &fingerprint)?;
         let environment = self.environment(&artifacts, &fingerprint)?;

@@ -446,11 +446,12 @@ impl<'a> Engine<'a> {
         };
         let session = self.session_before(starting).map(|before| before.stage);
         let is_needed = |index: &usize| {
-            session == Some(*index) || self.stages.get(*index).is_some_and(|stage| {
-                stage.dependents.iter().any(|dependent| {
-                    self.stages.get(*dependent).is_some_and(|next| next.standing != Standing::Completed)
+            session == Some(*index)
+                || self.stages.get(*index).is_some_and(|stage| {
+                    stage.dependents.iter().any(|dependent| {
+                        self.stages.get(*dependent).is_some_and(|next| next.standing != Standing::Completed)
+                    })
                 })
-            })
         };
         let all: Vec<usize> = (0..self.stages.len()).filter(completed).collect();
         let count = |index: &usize| {

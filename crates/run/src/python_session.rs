@@ -176,9 +176,7 @@ impl PythonSession {
     /// Where a stage can have what the one before it left.
     pub(crate) fn source(&self, layout: &Layout, before: &SessionBefore) -> SessionSource {
         let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
-        if inside.holds(Some(before))
-            && inside.kernel.as_mut().is_some_and(|kernel| kernel.answers(ANSWER))
-        {
+        if inside.holds(Some(before)) && inside.kernel.as_mut().is_some_and(|kernel| kernel.answers(ANSWER)) {
             return SessionSource::Kernel;
         }
         inside.known_as = None;

@@ -75,7 +75,9 @@ mod tests {
     #[test]
     fn the_order_is_that_of_the_plan_as_far_as_dependencies_allow() {
         let stage = |id: &str, kind: &str, on: &str| {
-            format!("[[stage]]\nstageId = \"{id}\"\nkind = \"{kind}\"\ngoal = \"Do the work\"\ncommand = \"1\"\ndependencies = [{on}]\n")
+            format!(
+                "[[stage]]\nstageId = \"{id}\"\nkind = \"{kind}\"\ngoal = \"Do the work\"\ncommand = \"1\"\ndependencies = [{on}]\n"
+            )
         };
         let text = [
             "title = \"t\"\n".to_owned(),

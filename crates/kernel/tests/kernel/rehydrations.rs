@@ -287,7 +287,8 @@ fn without_cloudpickle_it_is_told_what_would_be_saved_with_it() {
     let (mut session, saved) = brought_back(
         "import sys\nsys.modules['cloudpickle'] = None\ndef helper(): pass\nclass Here: pass\nnested, value = [Here()], {1}",
     );
-    let sentence = "is defined in the session and not in a module; with cloudpickle in its environment it is saved";
+    let sentence =
+        "is defined in the session and not in a module; with cloudpickle in its environment it is saved";
     assert_eq!(
         unsaved(&saved),
         [
@@ -314,7 +315,10 @@ good = {1, 2}
         unsaved(&saved),
         ["strict: Unloadable: TypeError: Strict.__init__() missing 1 required positional argument: 'two'"]
     );
-    holds(&mut session, "assert good == {1, 2} and issubclass(Strict, Exception) and 'strict' not in globals()");
+    holds(
+        &mut session,
+        "assert good == {1, 2} and issubclass(Strict, Exception) and 'strict' not in globals()",
+    );
 }
 
 #[test]

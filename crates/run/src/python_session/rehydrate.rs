@@ -49,7 +49,8 @@ impl SharedSession {
         let earlier: HashMap<&Path, &str> =
             earlier.map(|earlier| (earlier.path.as_path(), earlier.sha256.as_str())).collect();
         let is_current = |artifact: &Artifact| {
-            earlier.get(layout.root().join(&artifact.relative_path).as_path()) == Some(&artifact.sha256.as_str())
+            earlier.get(layout.root().join(&artifact.relative_path).as_path())
+                == Some(&artifact.sha256.as_str())
         };
         manifest.artifacts.retain(is_current);
         let to_restore: Vec<Artifact> = last_saved.to_restore.into_iter().filter(is_current).collect();
@@ -61,7 +62,11 @@ impl SharedSession {
             warn(format!(
                 "the session begins with the artifacts alone: the variables that `{}` left are not saved{}",
                 before.stage_id,
-                if cell_job.job.plan.python.saves_variables { "" } else { "; `variables = true` in the plan saves them" }
+                if cell_job.job.plan.python.saves_variables {
+                    ""
+                } else {
+                    "; `variables = true` in the plan saves them"
+                }
             ));
         }
         if manifest.artifacts.is_empty() {

@@ -169,7 +169,10 @@ fn figures(body: &mut String, report: &Report) {
     }
     if report.figures_left_out > 0 {
         let left_out = text::counted(report.figures_left_out, "picture");
-        let _ = writeln!(body, "<p class=\"faint\">Not shown, since the page would be too large: {left_out}.</p>");
+        let _ = writeln!(
+            body,
+            "<p class=\"faint\">Not shown, since the page would be too large: {left_out}.</p>"
+        );
     }
 }
 

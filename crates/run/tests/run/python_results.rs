@@ -94,7 +94,8 @@ fn a_stage_that_is_run_again_sees_what_was_there_before_it_and_no_more() {
 fn python_stages_come_in_the_order_of_the_plan_however_many_run_at_once() {
     let mut project = Project::new();
     project.jobs = 4;
-    let waits = "[[stage]]\nstageId = \"S01_wait_long\"\ngoal = \"Let the others go first\"\ncommand = \"true\"\n";
+    let waits =
+        "[[stage]]\nstageId = \"S01_wait_long\"\ngoal = \"Let the others go first\"\ncommand = \"true\"\n";
     let first = after("S02_set_value", "S01_wait_long", "value = 1");
     let second = stage("S03_use_value", &write("value"), "");
     let state = project.run(&format!("{TITLE}{waits}{first}{second}"));
@@ -110,8 +111,7 @@ fn a_retry_begins_where_a_resume_would() {
     let mut project = Project::new();
     let first = stage("S01_set_value", "n = 0", "");
     let counts = format!("n = n + 1\n{FAILS_ONCE}");
-    let second =
-        stage("S02_add_one", &counts, "dependencies = [\"S01_set_value\"]\nretries = 1");
+    let second = stage("S02_add_one", &counts, "dependencies = [\"S01_set_value\"]\nretries = 1");
     let third = after("S03_use_value", "S02_add_one", &write("n"));
     let state = project.run(&format!("{TITLE}{first}{second}{third}"));
     completed(&project, state);

@@ -185,7 +185,8 @@ fn after_a_failure_the_session_is_rehydrated_and_the_next_stage_goes_on() {
         stage("S02_use_data", "raise ValueError('not today')", "dependencies = [\"S01_load_data\"]");
     assert_eq!(project.run(&format!("{TITLE}{first}{failing}")), RunState::Failed);
     // Told, not dropped.
-    let unsaved = "the variable `handle` (_io.TextIOWrapper) is not saved: TypeError: an open file cannot be saved";
+    let unsaved =
+        "the variable `handle` (_io.TextIOWrapper) is not saved: TypeError: an open file cannot be saved";
     assert!(project.warnings().contains(&unsaved), "{:?}", project.warnings());
     assert_eq!(project.reason("S02_use_data"), Some("ValueError: not today"));
     assert!(project.notebook().last().unwrap()["outputs"].to_string().contains("not today"));

@@ -495,14 +495,12 @@ fn secrets_of_the_environment_do_not_go_into_the_record() {
     let run = project.checkstone(&["run", "plan.toml", "--id", "r1"]).env("API_TOKEN", inherited).answer();
     assert_eq!(run.code, Some(0), "{run:?}");
     let record = project.read("reports/study/checkpoints/r1/events.jsonl");
-    let found: Vec<&str> = [set, inherited, "red"].into_iter().filter(|value| record.contains(value)).collect();
+    let found: Vec<&str> =
+        [set, inherited, "red"].into_iter().filter(|value| record.contains(value)).collect();
     assert_eq!(found, ["red"]);
     let markers: Vec<Value> =
         project.events().into_iter().filter(|event| event["event"] == "marker").collect();
-    assert_eq!(
-        markers[0]["marker"],
-        "[INFO] (withheld by checkstone) (withheld by checkstone) red"
-    );
+    assert_eq!(markers[0]["marker"], "[INFO] (withheld by checkstone) (withheld by checkstone) red");
     // The plan file is as it was.
     assert_eq!(project.attempts("S01_use_secrets"), 1);
     let again = project.checkstone(&["resume", "r1"]).env("API_TOKEN", inherited).answer();
