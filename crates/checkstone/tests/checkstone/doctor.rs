@@ -326,8 +326,8 @@ fn mirrors_of_projects_that_are_gone_are_told() {
     assert_eq!(
         found,
         [
-            "note: there is still a copy of `/nowhere/project`, which is gone or not mounted: 2.0 MB → if nobody needs it, `rm -rf \
-             [folder]/state/mirrors/0123456789abcdef`; to bring it back, make that folder and run `checkstone snapshot restore \
+            "note: there is still a copy of `/nowhere/project`, which is gone or not mounted: 1.9 MiB → if nobody needs it, `rm -rf \
+             [folder]/state/mirrors/[hash]`; to bring it back, make that folder and run `checkstone snapshot restore \
              --from-mirror` in it"
         ]
     );
