@@ -5,6 +5,7 @@ use files::LockError;
 
 mod begin;
 mod reuse;
+mod session;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -20,14 +21,18 @@ use supervise::{Controls, Isolation, Observed, Signal, SweepError};
 use text::error_chain;
 
 use crate::PythonSession;
-use crate::attempt::{self, AttemptOutcome, AttemptProgress, Cause, Job};
+use crate::attempt::{self, AttemptOutcome, AttemptProgress, Cause, EarlierArtifact, Job};
 use crate::control::Requests;
 use crate::event::{Accepted, Ending, Event, What};
 use crate::plan::{Plan, Problems, Stage};
 use crate::publish::PublishError;
 use crate::record::{RecordError, Recorder, StageRecord};
+use crate::secret_values::SecretValues;
+use crate::session_order::SessionOrder;
 use crate::stage_checkpoint::StageCheckpoint;
 use crate::state::{RunState, StageState};
+
+use session::SessionToBeginWith;
 
 pub use begin::{PlanText, abort_lost, can_run, resume, run};
 
@@ -49,6 +54,8 @@ pub struct Settings {
     pub again: Vec<String>,
     /// Set by somebody who wants the run to be aborted; taken back here, so that it can be set a second time.
     pub interrupt: Arc<AtomicBool>,
+    /// Whether the value of an environment variable, by its name and itself, is a secret: it stays out of the record.
+    pub is_secret: fn(&str, &str) -> bool,
     /// A person confirmed that checkpoints from elsewhere may be loaded, also where that can run code.
     pub is_trusted: bool,
 }
@@ -62,6 +69,7 @@ impl Default for Settings {
             kept_output: 16 << 20,
             again: Vec::new(),
             interrupt: Arc::default(),
+            is_secret: |_, _| false,
             is_trusted: false,
         }
     }
@@ -129,6 +137,12 @@ struct StageRun {
     attempts: u32,
     controls: Option<Controls>,
     is_aborted: bool,
+    /// Those that depend on it know that it completed.
+    has_released: bool,
+    /// One that it depends on was given up, so that it cannot begin.
+    is_out_of_reach: bool,
+    /// It was run once more because what it had left in the session was lost.
+    is_rerun: bool,
 }
 
 struct Engine<'a> {
@@ -142,7 +156,9 @@ struct Engine<'a> {
     ready: BTreeSet<usize>,
     running: usize,
     python: Arc<PythonSession>,
+    session_order: SessionOrder,
     requests: Requests,
+    secrets: SecretValues,
     is_aborting: bool,
     has_failed: bool,
     checkpoints: u64,
@@ -176,6 +192,7 @@ impl<'a> Engine<'a> {
         let (sender, receiver) = mpsc::channel();
         let requests = Requests::from_now(&layout);
         Self {
+            session_order: SessionOrder::of(&plan),
             plan: Arc::new(plan),
             layout,
             environment: Arc::new(settings.environment.clone()),
@@ -187,6 +204,7 @@ impl<'a> Engine<'a> {
             running: 0,
             python: Arc::new(PythonSession::new(settings)),
             requests,
+            secrets: SecretValues::default(),
             is_aborting: false,
             has_failed: false,
             checkpoints: 0,
@@ -240,12 +258,13 @@ impl<'a> Engine<'a> {
     }
 
     fn append(&mut self, what: What) -> Result<(), EngineError> {
-        let event = self.recorder.append(Timestamp::now(), what)?;
+        let event = self.recorder.append(Timestamp::now(), self.secrets.withheld_from(what))?;
         (self.on_event)(&event);
         Ok(())
     }
 
     fn append_all(&mut self, all: Vec<What>) -> Result<(), EngineError> {
+        let all = all.into_iter().map(|what| self.secrets.withheld_from(what)).collect();
         for event in self.recorder.append_all(Timestamp::now(), all)? {
             (self.on_event)(&event);
         }
@@ -300,7 +319,8 @@ impl<'a> Engine<'a> {
 
     fn start_what_is_ready(&mut self) -> Result<(), EngineError> {
         while !self.is_aborting && self.running < self.settings.jobs.max(1) {
-            let Some(index) = self.ready.pop_first() else { return Ok(()) };
+            let Some(index) = self.next_to_begin() else { return Ok(()) };
+            self.ready.remove(&index);
             let may_run = self.may_run(index);
             if self.state(index) == StageState::Completed {
                 if self.is_as_it_was(index)? || (!may_run && self.stays_as_it_was(index)?) {
@@ -346,7 +366,11 @@ impl<'a> Engine<'a> {
         let Some(stage) = self.stages.get_mut(index) else { return };
         stage.standing = standing;
         stage.controls = None;
-        if standing != Standing::Completed {
+        if standing == Standing::GivenUp {
+            self.put_out_of_reach(index);
+        }
+        let Some(stage) = self.stages.get_mut(index) else { return };
+        if standing != Standing::Completed || std::mem::replace(&mut stage.has_released, true) {
             return;
         }
         for dependent in stage.dependents.clone() {
@@ -360,6 +384,7 @@ impl<'a> Engine<'a> {
     }
 
     fn start(&mut self, index: usize) -> Result<(), EngineError> {
+        let SessionToBeginWith::Now(session) = self.session_to_begin_with(index)? else { return Ok(()) };
         if self.state(index) == StageState::Failed {
             self.stage_to(index, StageState::Resumable, None)?;
         }
@@ -377,6 +402,7 @@ impl<'a> Engine<'a> {
             controls: controls.clone(),
             python: Arc::clone(&self.python),
             earlier: self.earlier_artifacts(index),
+            session,
             to_resume,
             execution_count: self.checkpoints + 1,
         };
@@ -413,30 +439,42 @@ impl<'a> Engine<'a> {
     }
 
     /// What the run has published so far, as far as a checkpoint should hold it.
-    fn earlier_artifacts(&self, starting: usize) -> Vec<std::path::PathBuf> {
+    fn earlier_artifacts(&self, starting: usize) -> Vec<EarlierArtifact> {
         let completed = |index: &usize| {
             *index != starting
                 && self.stages.get(*index).is_some_and(|stage| stage.standing == Standing::Completed)
         };
+        let session = self.session_before(starting).map(|before| before.stage);
         let is_needed = |index: &usize| {
-            self.stages.get(*index).is_some_and(|stage| {
-                stage.dependents.iter().any(|dependent| {
-                    self.stages.get(*dependent).is_some_and(|next| next.standing != Standing::Completed)
+            session == Some(*index)
+                || self.stages.get(*index).is_some_and(|stage| {
+                    stage.dependents.iter().any(|dependent| {
+                        self.stages.get(*dependent).is_some_and(|next| next.standing != Standing::Completed)
+                    })
                 })
-            })
-        };
-        let paths = |index: usize| {
-            let stage = self.stage(index)?;
-            let folder = self.layout.published(&stage.id).ok()?;
-            let accepted = self.recorded(index)?.accepted.as_ref()?;
-            Some(accepted.artifacts.iter().map(|artifact| folder.join(&artifact.path)).collect::<Vec<_>>())
         };
         let all: Vec<usize> = (0..self.stages.len()).filter(completed).collect();
-        let count = |index: &usize| paths(*index).map_or(0, |paths| paths.len());
+        let count = |index: &usize| {
+            self.recorded(*index)
+                .and_then(|stage| stage.accepted.as_ref())
+                .map_or(0, |accepted| accepted.artifacts.len())
+        };
         let is_few = all.len() <= ARTIFACTS_IN_CHECKPOINT
             && all.iter().map(count).sum::<usize>() <= ARTIFACTS_IN_CHECKPOINT;
         let wanted = all.into_iter().filter(|index| is_few || is_needed(index));
-        wanted.filter_map(paths).flatten().collect()
+        wanted.flat_map(|index| self.published_artifacts(index)).collect()
+    }
+
+    /// What the stage published when it was last accepted.
+    fn published_artifacts(&self, index: usize) -> Vec<EarlierArtifact> {
+        let accepted = self.recorded(index).and_then(|stage| stage.accepted.as_ref());
+        let folder = self.stage(index).and_then(|stage| self.layout.published(&stage.id).ok());
+        let (Some(accepted), Some(folder)) = (accepted, folder) else { return Vec::new() };
+        let earlier = accepted.artifacts.iter().map(|artifact| EarlierArtifact {
+            path: folder.join(&artifact.path),
+            sha256: artifact.sha256.clone(),
+        });
+        earlier.collect()
     }
 
     /// The files of the stage's last own checkpoint. Where it cannot be used, that is told: work is lost.
@@ -572,15 +610,26 @@ impl<'a> Engine<'a> {
                 Some(id) => {
                     let index = self.plan.stage(&id);
                     let controls = index.and_then(|index| self.stages.get(index)?.controls.as_ref());
-                    match controls {
-                        Some(controls) => controls.abort(),
-                        None => {
+                    match (controls, index) {
+                        (Some(controls), _) => controls.abort(),
+                        // It waits for nothing but its turn.
+                        (None, Some(index)) if self.ready.remove(&index) => self.abort_unbegun(index)?,
+                        (None, _) => {
                             self.warn(None, format!("`{id}` is not running, so that it cannot be aborted"))?
                         }
                     }
                 }
             }
         }
+        Ok(())
+    }
+
+    fn abort_unbegun(&mut self, index: usize) -> Result<(), EngineError> {
+        if self.state(index) != StageState::Completed {
+            self.stage_to(index, StageState::Blocked, Some("aborted before it began".to_owned()))?;
+        }
+        self.stages.get_mut(index).into_iter().for_each(|stage| stage.is_aborted = true);
+        self.settle(index, Standing::GivenUp);
         Ok(())
     }
 

@@ -16,6 +16,8 @@ mod python_session;
 pub mod record;
 pub mod report;
 pub mod runs;
+mod secret_values;
+mod session_order;
 mod stage_checkpoint;
 pub mod state;
 pub mod surroundings;

@@ -17,6 +17,7 @@ use crate::event::{Event, FORMAT, What};
 use crate::plan::{Kind, Plan};
 use crate::publish;
 use crate::record::{Record, RecordError, Recorder};
+use crate::secret_values::SecretValues;
 use crate::stage_checkpoint;
 use crate::state::{RunState, StageState};
 use crate::surroundings::Surroundings;
@@ -69,6 +70,7 @@ pub fn run(
         }
     }
     let surroundings = Surroundings::look(&plan, search_path(settings));
+    let (secrets, text) = SecretValues::of(&text, &settings.environment, settings.is_secret);
     let planned = What::RunPlanned {
         format: FORMAT,
         report_title: layout.title().to_owned(),
@@ -81,6 +83,7 @@ pub fn run(
     on_event(&event);
     let warnings: Vec<String> = plan.warnings.iter().map(ToString::to_string).collect();
     let mut engine = Engine::new(plan, layout, settings, recorder, on_event);
+    engine.secrets = secrets;
     engine.append(What::RunTaken { process: std::process::id(), jobs: settings.jobs, surroundings })?;
     for warning in warnings {
         engine.warn(None, warning)?;
@@ -109,8 +112,10 @@ pub fn resume(
     let recorder = Recorder::open(&layout.events())?;
     let surroundings = Surroundings::look(&plan, search_path(settings));
     let drift = surroundings.drift_since(&recorder.record().surroundings, &plan);
+    let (secrets, text) = SecretValues::of(&text, &settings.environment, settings.is_secret);
     let is_plan_changed = recorder.record().plan != text;
     let mut engine = Engine::new(plan, layout.clone(), settings, recorder, on_event);
+    engine.secrets = secrets;
     engine.take_over()?;
     engine.append(What::RunTaken { process: std::process::id(), jobs: settings.jobs, surroundings })?;
     if is_plan_changed {

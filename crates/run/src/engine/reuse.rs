@@ -61,7 +61,9 @@ impl Engine<'_> {
             };
             inputs.push((input.name.clone(), sha256));
         }
-        Some(fingerprint::of_stage(stage, &self.plan.python, self.layout.root(), &inputs))
+        let before = self.session_before(index).map(|before| before.session);
+        let (python, root) = (&self.plan.python, self.layout.root());
+        Some(fingerprint::of_stage(stage, python, root, &inputs, before.as_deref()))
     }
 
     /// The paths that had to be brought back.

@@ -64,6 +64,7 @@ impl Teller {
             StageState::Completed => (
                 Some(ending(HowEnded::Exited, 1_500)),
                 Some(Accepted {
+                    session: None,
                     fingerprint: "f".to_owned(),
                     inputs: Vec::new(),
                     artifacts: vec![AcceptedArtifact {
