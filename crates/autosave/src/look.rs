@@ -1,6 +1,6 @@
 //! The look for secrets before anything leaves: our own table, an installed `gitleaks`, and what the settings allow.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use change_set::BytePath;
@@ -24,6 +24,8 @@ pub struct Gitleaks {
 pub struct Look {
     allow: Allow,
     gitleaks: Option<Gitleaks>,
+    /// Of the user, which texts that leave the machine do not name.
+    pub(crate) home: Option<String>,
 }
 
 impl Look {
@@ -32,7 +34,12 @@ impl Look {
             settings.allow_secrets.iter().cloned().partition(|word| word.contains(':'));
         // A pattern that is none was told when the settings were read, and allows nothing.
         let allow = Allow::new(&settings.allow_secrets_in, &kinds, &fingerprints).unwrap_or_default();
-        Self { allow, gitleaks }
+        Self { allow, gitleaks, home: None }
+    }
+
+    /// The same, where it is known which folder is the user's home.
+    pub fn with_home(self, home: Option<&Path>) -> Self {
+        Self { home: home.map(|home| home.to_string_lossy().into_owned()), ..self }
     }
 
     /// What looks like a secret, each by file, line, kind and fingerprint; never itself.
