@@ -8,7 +8,7 @@ use regex::Regex;
 /// What stands before a path that begins here; a compiler's `-I` is written together with it.
 macro_rules! before_path {
     () => {
-        r"(^|[^\w.~-]|(?:^|\s)-[A-Za-z]|\.\.)"
+        r"(://[\w.+-]*|^|[^\w.~-]|(?:^|\s)-[A-Za-z]|\.\.)"
     };
 }
 

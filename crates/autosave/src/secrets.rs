@@ -38,7 +38,6 @@ use shapes::{SHAPES, Shape, Where};
 
 pub use allow::Allow;
 pub use gitleaks::{GitleaksError, by_gitleaks};
-pub(crate) use random_word::is_random;
 
 /// On so many bytes before and behind a keyword its pattern is tried.
 const BEFORE: usize = 256;

@@ -54,7 +54,7 @@ fn words_to_colon(rest: &[u8]) -> Option<usize> {
     let behind = rest.get(colon..)?.strip_prefix(b":")?;
     let gap = behind.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     let value = behind.get(gap..)?.split(u8::is_ascii_whitespace).next()?;
-    let is_word = value.iter().all(|byte| byte.is_ascii_alphabetic());
+    let is_word = value.iter().all(|byte| byte.is_ascii_alphabetic() || b",.;".contains(byte));
     (gap > 0 && !is_word && !value.contains(&b'/')).then_some(colon + 1 + gap)
 }
 

@@ -40,18 +40,6 @@ fn by_hand_it_saves_and_pushes_at_once_in_any_mode() {
     assert_eq!(world.prompt("Next"), Value::Null);
 }
 
-/// A client whose prompts are not reported, but whose stop names the transcript.
-#[test]
-fn by_hand_the_transcript_of_the_stop_is_read() {
-    let world = World::new("");
-    world.write("src/lib.rs", "pub fn one() -> u32 { 7 }\n");
-    world.turn_of("claude-opus-4-1", "Fix the counting", Some(4000), &[("cargo test", true)]);
-    world.stop();
-    let (code, told) = run(&world, &["autosave", "--dry-run", "--json"]);
-    assert_eq!(code, 0, "{told:#}");
-    insta::assert_snapshot!(without_durations(told["section"].as_str().unwrap()), @"");
-}
-
 #[test]
 fn by_hand_nothing_is_committed_where_nothing_has_changed() {
     let world = World::new("");
