@@ -40,7 +40,7 @@ pub use planned_push::{NoPush, PlannedPush};
 pub use reason::Reason;
 pub use report::{AutonomousExecution, RouterDecision};
 pub use save::{Failed, Save, SaveError, SaveOutcome, Saved, Taken, notes_of};
-pub use save_order::{SaveOrder, take_ended};
+pub use save_order::{SaveOrder, is_running, take_ended};
 pub use save_run::{Push, SaveReport};
 pub use saving_settings::SavingSettings;
 pub use saving_stop::SavingStop;

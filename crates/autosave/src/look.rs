@@ -36,7 +36,7 @@ impl Look {
     }
 
     /// What looks like a secret, each by file, line, kind and fingerprint; never itself.
-    pub fn through(&self, added: &Added) -> Vec<String> {
+    pub fn through(&self, added: &Added) -> Vec<Finding> {
         let mut found = secrets::scan(added, &self.allow);
         // A gitleaks that does not run finds nothing; our own table has looked all the same.
         if let Some(Gitleaks { program, folder }) = &self.gitleaks
@@ -49,7 +49,7 @@ impl Look {
             let more: Vec<Finding> = more.into_iter().filter(is_new).collect();
             found.extend(more);
         }
-        found.iter().map(sentence).collect()
+        found
     }
 
     /// Whether something in the text looks like a secret.
@@ -83,9 +83,4 @@ impl Look {
         let added = Added { files: vec![file], unread: Vec::new() };
         secrets::scan(&added, &self.allow).iter().map(|finding| finding.line).collect()
     }
-}
-
-fn sentence(finding: &Finding) -> String {
-    let Finding { path, line, kind, fingerprint } = finding;
-    format!("`{path}` line {line}: {kind} (`{fingerprint}`)")
 }

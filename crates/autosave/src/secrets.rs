@@ -21,6 +21,7 @@ mod shapes;
 mod value_place;
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::OnceLock;
 
 use aho_corasick::AhoCorasick;
@@ -58,6 +59,13 @@ pub struct Finding {
     /// `kind:path:digits`, for the allow list. The digits are too few to tell the secret by trying: a 16-millionth of
     /// all guesses fits.
     pub fingerprint: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, line, kind, fingerprint } = self;
+        write!(formatter, "`{path}` line {line}: {kind} (`{fingerprint}`)")
+    }
 }
 
 /// What a name beside it calls a secret: in quotes or in a sentence, and otherwise.
