@@ -353,8 +353,7 @@ mod tests {
         leaf.prop_recursive(4, 40, 6, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
-                prop::collection::btree_map("[\\\\\"a-c{}]{0,4}", inner, 0..6)
-                    .prop_map(|members| Value::from_iter(members)),
+                prop::collection::btree_map("[\\\\\"a-c{}]{0,4}", inner, 0..6).prop_map(Value::from_iter),
             ]
         })
     }
