@@ -35,7 +35,7 @@ const PLACES: [(&str, &str); 8] = [
             r"(?ix)",
             before_path!(),
             r#"(?:
-                (?:[a-z]:)?(?:/Volumes/[^/\n"'`]+)?(?:(?:[\\/]+|%2F|%5C|%3A)[^\\/\s"'`:;,()<>%]*)*?
+                (?:[a-z](?::|%3A))?(?:/Volumes/[^/\n"'`]+)?(?:(?:[\\/]+|%2F|%5C)[^\\/\s"'`:;,()<>%]*)*?
                 (?:[\\/]+|%2F|%5C)(?:home|users)(?:[\\/]+|%2F|%5C)"#,
             name!(),
             r#"
@@ -128,10 +128,10 @@ mod tests {
             ("/Volumes/D/Users/kim/a '/Volumes/My Disk/Users/kim/a'", "~/a '~/a'"),
             ("/export/home/kim/a /usr/home/kim", "~/a ~"),
             ("/HOME/kim/a c:/users/kim/a", "~/a ~/a"),
-            ("path=%2Fhome%2Fkim%2Fa C%3A%5CUsers%5Ckim%5Ca", "path=~%2Fa C~%5Ca"),
+            ("path=%2Fhome%2Fkim%2Fa C%3A%5CUsers%5Ckim%5Ca", "path=~%2Fa ~%5Ca"),
             ("\"/Users/Kim Lee/a b\" /Users/Kim\\ Lee/a", "\"~/a b\" ~/a"),
             ("cd ~kim/a && ls ~lee/", "cd ~/a && ls ~/"),
-            ("gcc -I/home/kim/include ../../home/kim/a", "gcc -I~/include ../..~/a"),
+            ("gcc -I/home/kim/include ../../home/kim/a", "gcc -I~/include ..~/a"),
             (
                 "/rooted src/home/page.html app/users/views.py",
                 "/rooted src/home/page.html app/users/views.py",
