@@ -48,7 +48,7 @@ fn is_random_part(part: &str) -> bool {
     if part.len() < SHORTEST || is_commit(part) {
         return false;
     }
-    let count = |is: fn(&u8) -> bool| part.bytes().filter(|byte| is(byte)).count();
+    let count = |is: fn(&u8) -> bool| part.bytes().filter(&is).count();
     let (digits, letters) = (count(u8::is_ascii_digit), count(u8::is_ascii_alphabetic));
     let takes_turns = switches(part.as_bytes());
     // A time such as 20260131T120000Z has two letters, and a name has its digits in one place.
