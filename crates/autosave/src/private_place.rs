@@ -45,7 +45,7 @@ const PLACES: [(&str, &str); 8] = [
         ),
         "$1~$2",
     ),
-    ("(^|[^\\w.~/-])~[A-Za-z_][\\w.-]*([\\\\/])", "$1~$2"),
+    (r"(^|[^\w.~/-])~[A-Za-z_][\w.-]*([\\/])", "$1~$2"),
     // A temporary folder of one user, or of one program that is run by one.
     (
         concat!(
