@@ -4,7 +4,7 @@
 //! goes on from there.
 
 use std::fs::File;
-use std::io::{self, Seek as _, SeekFrom};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use changes::git::{Git, WRITING};
@@ -126,43 +126,73 @@ fn link_listed(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies a file that never changes, from where an earlier attempt has ended.
+/// Copies a file that never changes, from where an earlier attempt has ended. What that left is compared first: after a power
+/// cut the end of a file may hold anything.
 fn copy_on(source: &Path, target: &Path) -> io::Result<()> {
     let mut name = target.file_name().unwrap_or_default().to_owned();
     name.push(".part");
     let part = target.with_file_name(name);
     let mut from: File = fs_err::File::open(source)?.into();
-    let mut to: File = fs_err::OpenOptions::new().append(true).create(true).open(&part)?.into();
-    let (done, all) = (to.metadata()?.len(), from.metadata()?.len());
-    if done > all {
-        to.set_len(0)?;
-    }
-    from.seek(SeekFrom::Start(if done > all { 0 } else { done }))?;
+    let mut to: File =
+        fs_err::OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&part)?.into();
+    let done = common_start(&mut from, &mut to)?;
+    to.set_len(done)?;
+    from.seek(SeekFrom::Start(done))?;
+    to.seek(SeekFrom::Start(done))?;
     io::copy(&mut from, &mut to)?;
     to.sync_all()?;
     fs_err::rename(&part, target)
+}
+
+/// How many bytes two files have in common at their beginnings, in whole blocks.
+fn common_start(one: &mut File, other: &mut File) -> io::Result<u64> {
+    const BLOCK: u64 = 1 << 20;
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    let mut common = 0;
+    loop {
+        first.clear();
+        second.clear();
+        one.take(BLOCK).read_to_end(&mut first)?;
+        other.take(BLOCK).read_to_end(&mut second)?;
+        if first.is_empty() || first != second {
+            return Ok(common);
+        }
+        common += first.len() as u64;
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What a kill has left of a copy is its beginning.
+    /// What a kill has left of a copy is its beginning; what a power cut has left may be anything.
     #[test]
     fn a_copy_goes_on_where_it_ended() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        let content = b"0123456789".repeat(1000);
+        let content = b"0123456789".repeat(300_000);
         fs_err::write(path("source"), &content).unwrap();
-        for left in [&content[..7000], b"", &b"x".repeat(20_000)] {
+        let zeros = [&content[..1_500_000], &[0; 500_000]].concat();
+        for left in
+            [&content[..2_500_000], b"", &zeros, &b"x".repeat(7000), &[&content[..], b"more"].concat()]
+        {
             fs_err::write(path("target.part"), left).unwrap();
             copy_on(&path("source"), &path("target")).unwrap();
-            assert_eq!(fs_err::read(path("target")).unwrap(), content);
+            assert!(fs_err::read(path("target")).unwrap() == content, "after {} bytes", left.len());
             assert!(!path("target.part").exists());
         }
-        // It is not read from its beginning again.
-        fs_err::write(path("target.part"), b"x".repeat(7000)).unwrap();
-        copy_on(&path("source"), &path("target")).unwrap();
-        assert_eq!(fs_err::read(path("target")).unwrap(), [&b"x".repeat(7000), &content[7000..]].concat());
+    }
+
+    #[test]
+    fn what_is_there_already_is_not_copied_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, content: &[u8]| {
+            fs_err::write(folder.path().join(name), content).unwrap();
+            File::from(fs_err::File::open(folder.path().join(name)).unwrap())
+        };
+        let content = b"0123456789".repeat(300_000);
+        let start = &content[..2_500_000];
+        let common = common_start(&mut file("whole", &content), &mut file("part", start)).unwrap();
+        assert_eq!(common, 2 << 20);
     }
 }
