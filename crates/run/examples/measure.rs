@@ -400,6 +400,7 @@ fn record_all_but_one(root: &Path, layout: &Layout, text: &str) {
         run_id: "r".to_owned(),
         plan_file: None,
         plan: text.to_owned(),
+        set: Vec::new(),
         surroundings: Surroundings::default(),
     };
     let (mut recorder, _) = Recorder::create(&layout.events(), at, planned).expect("a record");

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use checkpoint::layout::{Layout, NameError};
+use checkpoint::layout::Layout;
 use checkpoint::manifest::{Artifact, Reason};
 use supervise::marker::Marker;
 use supervise::{Controls, How, Isolation, Observed};
@@ -18,7 +18,8 @@ use crate::PythonSession;
 use crate::event::{Accepted, AcceptedArtifact, AcceptedInput, Ending, HowEnded, VERIFY};
 use crate::executor::{self, CellJob, ExecuteError, SessionState, StageEnded};
 use crate::fingerprint;
-use crate::plan::{Input, InputSource, Kind, Plan, Stage};
+use crate::input_content::{self, InputContent};
+use crate::plan::{Input, Kind, Plan, Stage};
 use crate::publish;
 use crate::stage_checkpoint::{self, StageCheckpoint, WithWarnings};
 
@@ -347,10 +348,11 @@ impl RunningAttempt<'_> {
     fn inputs(&self) -> Result<Vec<AcceptedInput>, Unaccepted> {
         let Self { job, stage, .. } = *self;
         let read = |input: &Input| {
-            let path = input_path(&job.plan, &job.layout, &input.source)?;
-            let identity = publish::identity(&path).unwrap_or_default();
-            let (sha256, _) = fingerprint::of_file_while(&path, &|| !job.controls.is_asked())
-                .map_err(|error| failed(format!("the input `{}` cannot be read: {error}", path.display())))?;
+            let content = InputContent::of(&job.plan, &job.layout, &input.source)?;
+            let identity = content.identity().unwrap_or_default();
+            let sha256 = content.sha256(&|| !job.controls.is_asked()).map_err(|error| {
+                failed(format!("the input `{}` cannot be read: {error}", content.shown()))
+            })?;
             Ok(AcceptedInput { name: input.name.clone(), sha256, identity })
         };
         stage.inputs.iter().map(read).collect()
@@ -362,8 +364,13 @@ impl RunningAttempt<'_> {
         artifacts: &Path,
         fingerprint: &str,
     ) -> Result<Vec<(OsString, OsString)>, Unaccepted> {
-        const OURS: [&str; 4] =
-            ["CHECKSTONE_RUN_ID", "CHECKSTONE_STAGE_ID", "CHECKSTONE_ARTIFACT_DIR", "CHECKSTONE_RESUME_DIR"];
+        const OURS: [&str; 5] = [
+            "CHECKSTONE_RUN_ID",
+            "CHECKSTONE_STAGE_ID",
+            "CHECKSTONE_ARTIFACT_DIR",
+            "CHECKSTONE_RESUME_DIR",
+            "CHECKSTONE_INPUTS",
+        ];
         let Self { job, stage, .. } = *self;
         let is_ours = |name: &OsString| {
             let name = name.to_string_lossy();
@@ -376,9 +383,17 @@ impl RunningAttempt<'_> {
         all.push(("CHECKSTONE_RUN_ID".into(), job.layout.run().into()));
         all.push(("CHECKSTONE_STAGE_ID".into(), (&stage.id).into()));
         all.push(("CHECKSTONE_ARTIFACT_DIR".into(), artifacts.into()));
+        let folder = artifacts.parent().unwrap_or(artifacts);
+        let mut inputs = Vec::new();
         for input in &stage.inputs {
-            let path = input_path(&job.plan, &job.layout, &input.source)?;
-            all.push((input.variable().into(), path.into()));
+            let content = InputContent::of(&job.plan, &job.layout, &input.source)?;
+            all.push((input.variable().into(), content.value(input, folder)?.into()));
+            inputs.push((input, content));
+        }
+        if let Some(described) = input_content::described(&inputs) {
+            let path = folder.join("inputs.json");
+            fs_err::write(&path, described)?;
+            all.push(("CHECKSTONE_INPUTS".into(), path.into()));
         }
         let folder = artifacts.with_file_name("resume");
         let to_resume: Vec<Artifact> =
@@ -405,12 +420,16 @@ impl RunningAttempt<'_> {
 fn outputs(stage: &Stage, artifacts: &Path) -> Result<Vec<String>, Unaccepted> {
     let files = publish::files(artifacts)?;
     let declared = stage.outputs.iter().map(|output| output.path.as_str());
-    let missing: Vec<&str> = declared.filter(|path| !files.iter().any(|file| file == path)).collect();
+    let is_made = |path: &str| {
+        let is_in = |file: &String| {
+            file == path || file.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
+        };
+        files.iter().any(is_in)
+    };
+    let missing: Vec<&str> = declared.filter(|path| !is_made(path)).collect();
     let folder = missing.iter().find(|path| artifacts.join(path).is_dir());
     match (folder, missing.is_empty()) {
-        (Some(path), _) => {
-            Err(failed(format!("its output `{path}` is a folder; declare a file in it instead, or none")))
-        }
+        (Some(path), _) => Err(failed(format!("its output `{path}` is a folder without files"))),
         (None, false) => Err(failed(format!("it did not write its output `{}`", missing.join("`, `")))),
         (None, true) => Ok(files),
     }
@@ -486,17 +505,6 @@ pub(crate) fn in_words(how: How, elapsed: Duration) -> String {
         How::TimedOut => interrupted("it did not end within its time"),
         How::Stalled => interrupted("it looked stuck"),
         How::Aborted => "aborted".to_owned(),
-    }
-}
-
-pub(crate) fn input_path(plan: &Plan, layout: &Layout, source: &InputSource) -> Result<PathBuf, NameError> {
-    match source {
-        InputSource::File(path) => Ok(layout.root().join(path)),
-        InputSource::Output { stage, path } => {
-            // Of a plan that was read every stage is there; no name is refused as any other bad one.
-            let stage = plan.stages.get(*stage).map_or("", |stage| &stage.id);
-            Ok(layout.published(stage)?.join(path))
-        }
     }
 }
 

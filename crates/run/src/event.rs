@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::state::{RunState, StageState};
 use crate::surroundings::Surroundings;
 
-/// The version of the record's format. 2: an ending says whether it was the `verify` that failed.
-pub const FORMAT: u32 = 2;
+/// The version of the record's format. 2: an ending says whether it was the `verify` that failed. 3: fan-outs, and
+/// parameters that were set.
+pub const FORMAT: u32 = 3;
 
 /// How a stage's reason begins that is about its `verify`, and not about its own command. Format 1 says so by this alone.
 pub(crate) const VERIFY: &str = "`verify`: ";
@@ -37,11 +38,22 @@ pub enum What {
         /// Below the project's root, where it is; null for a plan from elsewhere.
         plan_file: Option<String>,
         plan: String,
+        /// Parameters that were set from outside of the plan, as NAME=VALUE.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        set: Vec<String>,
         surroundings: Surroundings,
     },
-    /// The plan file was changed before the run went on.
+    /// The plan file or the parameters were changed before the run went on.
     PlanChanged {
         plan: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        set: Vec<String>,
+    },
+    /// A stage of the plan runs once for each of many values: these are its instances, each a stage of its own.
+    FanOut {
+        /// As the plan has it.
+        stage_id: String,
+        instances: Vec<InstanceNote>,
     },
     /// A supervisor took the run in hand.
     RunTaken {
@@ -125,6 +137,16 @@ pub enum What {
         stage_id: Option<String>,
         text: String,
     },
+}
+
+/// One stage of a fan-out, and what it is run for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct InstanceNote {
+    pub stage_id: String,
+    /// `lr = 0.1, seed = 1`
+    pub parameters: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -212,6 +234,7 @@ impl What {
     pub fn stage(&self) -> Option<&str> {
         match self {
             Self::StageState { stage_id, .. }
+            | Self::FanOut { stage_id, .. }
             | Self::StageReused { stage_id, .. }
             | Self::Marker { stage_id, .. }
             | Self::Stall { stage_id, .. }
@@ -232,6 +255,7 @@ impl What {
             self,
             Self::RunPlanned { .. }
                 | Self::PlanChanged { .. }
+                | Self::FanOut { .. }
                 | Self::RunTaken { .. }
                 | Self::RunState { .. }
                 | Self::StageState { .. }

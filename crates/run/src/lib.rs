@@ -6,6 +6,7 @@ pub mod engine;
 pub mod event;
 mod executor;
 pub mod fingerprint;
+mod input_content;
 #[cfg(not(feature = "python"))]
 mod no_python_session;
 pub mod output;

@@ -8,30 +8,34 @@ use checkpoint::layout::{Layout, Segment};
 use files::regular_file;
 use jiff::Timestamp;
 use run::engine;
+use run::output::{ListedRun, RunListOutput};
 use run::plan;
-use text::counted;
+use run::runs;
+use text::{Column, Table, counted};
+use transcript::visible;
 
 use crate::error::{CommandError, Warning};
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
 use crate::run_display;
-use crate::run_project;
+use crate::run_project::{self, ParameterArguments};
 
 /// Run the stages of a plan, each bounded, watched and checkpointed
 ///
-/// The plan is a TOML file; all that is wrong with it is told before anything runs. A stage that takes longer than it
+/// The plan is a TOML file, `plan.toml` by default; all that is wrong with it is reported before anything runs. A stage that takes longer than it
 /// may is interrupted, with an emergency checkpoint of what there is. Ctrl-C aborts the run, a second one without any
 /// grace. Whatever happens, `checkstone resume` goes on with it. Exit code: 0 where every stage completed, 1 where not,
 /// 130 where the run was aborted, 2 where it could not be run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone run --new pipeline   # write plan.toml, a plan that works
-  checkstone run plan.toml
-  checkstone run plan.toml --jobs 4
+  checkstone run                  # runs plan.toml
+  checkstone run other.toml --jobs 4
+  checkstone run --set lr=0.01 --set seeds=[1,2,3]
+  checkstone run --list
   checkstone run plan.toml --json | jq -c 'select(.event == \"stage-state\")'")]
 pub(crate) struct RunArguments {
-    /// The plan; with --new the file to write (plan.toml where it is not given)
-    #[arg(required_unless_present = "new")]
+    /// The plan, or with --new the file to write; plan.toml by default
     plan: Option<PathBuf>,
     /// Write a plan of this kind, and run nothing: pipeline, research, load, explore, train, evaluate
     #[arg(long, value_name = "KIND", conflicts_with_all = ["jobs", "id", "check", "json"])]
@@ -39,6 +43,11 @@ pub(crate) struct RunArguments {
     /// Only check the plan
     #[arg(long, conflicts_with_all = ["jobs", "id", "json"])]
     check: bool,
+    /// List the runs of this project, the newest first
+    #[arg(long, conflicts_with_all = ["new", "check", "jobs", "id", "set", "params", "plan"])]
+    list: bool,
+    #[command(flatten)]
+    parameters: ParameterArguments,
     /// How many stages may run at once
     #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: u16,
@@ -52,18 +61,22 @@ pub(crate) struct RunArguments {
     repository: RepositoryArgument,
 }
 
+const USUAL_PLAN: &str = "plan.toml";
+
 pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let root = run_project::root(&arguments.repository)?;
     if let Some(kind) = &arguments.new {
         return write_plan(kind, arguments.plan.as_deref(), &root, printer);
     }
-    let Some(path) = arguments.plan.as_deref() else {
-        return Err(CommandError::usage("no plan to run").hint("name one: `checkstone run PLAN`"));
-    };
+    if arguments.list {
+        return list(&root, arguments.json, printer);
+    }
+    let path = &plan_path(arguments, &root)?;
     let text = run_project::plan_text(path)
         .map_err(|error| error.hint("`checkstone run --new pipeline` writes a plan to start from"))?;
     let file = below(&root, path);
-    let plan = run_project::plan(&path.to_string_lossy(), text, file, &root)?;
+    let set = arguments.parameters.read()?;
+    let plan = run_project::plan(&path.to_string_lossy(), text, file, &root, &set)?;
     if arguments.check {
         for warning in &plan.plan.warnings {
             printer.warning(Warning::new(warning));
@@ -72,7 +85,12 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
             printer.warning(run_project::engine_error(error, ""));
         }
         let stages = counted(plan.plan.stages.len(), "stage");
-        printer.text(&format!("`{}` is sound: {stages}\n", path.display()));
+        let waiting: Vec<String> = plan.plan.waiting().into_iter().map(|stage| stage.id).collect();
+        let later = match waiting.is_empty() {
+            true => String::new(),
+            false => format!(", and those of {}, which are known only during the run", waiting.join(", ")),
+        };
+        printer.text(&format!("`{}` is sound: {stages}{later}\n", path.display()));
         return Ok(ExitCode::SUCCESS);
     }
     let id = arguments.id.clone().unwrap_or_else(new_id);
@@ -81,6 +99,38 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
     run_display::shown(printer, arguments.json, &root, &layout, plan, |plan, hear| {
         engine::run(&root, plan, &id, &settings, hear)
     })
+}
+
+/// The plan that is named, or the one in this folder or at the root of the project.
+fn plan_path(arguments: &RunArguments, root: &Path) -> Result<PathBuf, CommandError> {
+    if let Some(path) = &arguments.plan {
+        return Ok(path.clone());
+    }
+    let usual = [PathBuf::from(USUAL_PLAN), root.join(USUAL_PLAN)];
+    usual.into_iter().find(|path| path.is_file()).ok_or_else(|| {
+        CommandError::not_found(format!("there is no `{USUAL_PLAN}` in `{}`", root.display()))
+            .hint("name another file: `checkstone run PLAN`")
+            .hint("`checkstone run --new pipeline` writes a plan to start from")
+    })
+}
+
+fn list(root: &Path, json: bool, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let runs: Vec<ListedRun> = runs::all(root).iter().map(ListedRun::of).collect();
+    if json {
+        printer.json(&RunListOutput { runs })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut table = Table::new([Column::left(0), Column::left(0), Column::left(0), Column::left(0), Column::left(0)]);
+    for run in &runs {
+        let done = match run.completed_stages {
+            Some(done) => format!("{done} done"),
+            None => String::new(),
+        };
+        let at = text::first_characters(&run.changed_at, 16).replace('T', " ");
+        table.row([visible(&run.run).into(), visible(&run.title).into(), run.state.as_str().into(), done.into(), at.into()]);
+    }
+    printer.text(&table.lines(printer.width()));
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The time for people, and something that nobody else has.
@@ -102,7 +152,7 @@ fn write_plan(
     root: &Path,
     printer: &Printer,
 ) -> Result<ExitCode, CommandError> {
-    let path = path.unwrap_or(Path::new("plan.toml"));
+    let path = path.unwrap_or(Path::new(USUAL_PLAN));
     let title = title(root, kind);
     let Some(text) = plan::template(kind, &title) else {
         let known: Vec<&str> = plan::KINDS.iter().map(|(name, _)| *name).collect();

@@ -6,9 +6,9 @@ use serde_json::Map;
 use text::error_chain;
 
 use super::{Engine, EngineError};
-use crate::attempt::input_path;
 use crate::event::{Accepted, What};
 use crate::fingerprint;
+use crate::input_content::InputContent;
 use crate::publish;
 use crate::stage_checkpoint::StageCheckpointError;
 
@@ -52,12 +52,12 @@ impl Engine<'_> {
         let stage = self.stage(index)?;
         let mut inputs = Vec::new();
         for input in &stage.inputs {
-            let path = input_path(&self.plan, &self.layout, &input.source).ok()?;
+            let content = InputContent::of(&self.plan, &self.layout, &input.source).ok()?;
             let known = accepted.inputs.iter().find(|known| known.name == input.name);
-            let identity = publish::identity(&path);
+            let identity = content.identity();
             let sha256 = match known {
                 Some(known) if identity.as_ref() == Some(&known.identity) => known.sha256.clone(),
-                _ => fingerprint::of_file(&path).ok()?.0,
+                _ => content.sha256(&|| true).ok()?,
             };
             inputs.push((input.name.clone(), sha256));
         }

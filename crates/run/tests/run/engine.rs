@@ -35,6 +35,7 @@ fn of_ten_thousand_stages_the_first_pending_one_begins() {
         run_id: "r".to_owned(),
         plan_file: None,
         plan: text.clone(),
+        set: Vec::new(),
         surroundings: Surroundings::default(),
     };
     let (mut recorder, _) = Recorder::create(&layout.events(), at, planned).unwrap();

@@ -40,6 +40,7 @@ impl Teller {
             run_id: "run-1".to_owned(),
             plan_file: None,
             plan: PLAN.to_owned(),
+            set: Vec::new(),
             surroundings: Default::default(),
         };
         let (recorder, _) = Recorder::create(&layout.events(), now, planned).unwrap();
