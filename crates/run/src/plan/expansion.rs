@@ -406,7 +406,7 @@ impl Checker<'_, '_, '_> {
     }
 
     /// Stages that read what nobody makes, since a condition does not hold, are left out as well.
-    fn leave_out(&self, found: &mut Vec<(usize, Vec<Instance>)>, plan: &mut Plan) {
+    fn leave_out(&self, found: &mut [(usize, Vec<Instance>)], plan: &mut Plan) {
         let is_conditional = |(index, _): &(usize, Vec<Instance>)| {
             self.draft(*index).is_some_and(|draft| draft.when.is_some())
         };
