@@ -12,6 +12,8 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 use run::engine::{EngineError, PlanText};
 use run::event::{Ending, Event, What};
+use run::outlook::{StageOutlook, Would};
+use run::output::OutlookOutput;
 use run::plan::{DEFAULT_DURATION, Plan};
 use run::record::Record;
 use run::state::{RunState, StageState};
@@ -176,6 +178,7 @@ impl<'a> Display<'a> {
                         let again = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
                         format!("{FAINT}running, at most {} s{again}{FAINT:#}", budget.as_secs())
                     }
+                    StageState::Completed if reason.is_some() => format!("{FAINT}as it was{FAINT:#}{why}"),
                     StageState::Completed => {
                         let artifacts = accepted.as_ref().map_or(0, |accepted| accepted.artifacts.len());
                         let in_time = took.map(|took| format!(" in {took}")).unwrap_or_default();
@@ -313,6 +316,35 @@ pub(crate) fn shown(
         RunState::Completed => ExitCode::SUCCESS,
         RunState::Aborted => ErrorKind::Interrupted.exit_code(),
         _ => ExitCode::from(1),
+    })
+}
+
+/// What would become of each stage, and why.
+pub(crate) fn outlook(
+    stages: Vec<StageOutlook>,
+    json: bool,
+    printer: &Printer,
+) -> Result<ExitCode, CommandError> {
+    let output = OutlookOutput { stages };
+    printer.answer(json, &output, || {
+        let mut table = Table::new([Column::left(0), Column::left(0)]);
+        for stage in &output.stages {
+            let (style, would) = match stage.would {
+                Would::Run => (STRONG, "would run: "),
+                Would::Maybe => (DOUBTFUL, "may run: "),
+                Would::Reuse => (FAINT, ""),
+            };
+            let told = format!("{would}{}", visible(&stage.why));
+            table.row([
+                with_parameters(&stage.stage_id, &stage.parameters).into(),
+                Cell::styled(told, style),
+            ]);
+        }
+        let count = |would| output.stages.iter().filter(|stage| stage.would == would).count();
+        let (run, maybe) = (count(Would::Run), count(Would::Maybe));
+        let may = if maybe > 0 { format!(", and {maybe} may run") } else { String::new() };
+        let all = counted(output.stages.len(), "stage");
+        format!("{}{run} of {all} would run{may}\n", table.lines(printer.width()))
     })
 }
 

@@ -416,7 +416,7 @@ fn record_all_but_one(root: &Path, layout: &Layout, text: &str) {
             accepted,
         };
         let fingerprint = fingerprint::of_stage(stage, &plan.python, root, &[]);
-        let accepted = Accepted { fingerprint, inputs: Vec::new(), artifacts: Vec::new() };
+        let accepted = Accepted { fingerprint, parts: Default::default(), inputs: Vec::new(), artifacts: Vec::new() };
         events.push(state(StageState::Pending, StageState::Running, None));
         events.push(state(StageState::Running, StageState::Completed, Some(accepted)));
     }

@@ -21,6 +21,7 @@ use crate::fingerprint;
 use crate::input_content::{self, InputContent};
 use crate::plan::{Input, Kind, Plan, Stage};
 use crate::publish;
+use crate::stage_parts;
 use crate::stage_checkpoint::{self, StageCheckpoint, WithWarnings};
 
 /// So many markers of an attempt go into the record; all of them are in its output.
@@ -161,6 +162,7 @@ impl RunningAttempt<'_> {
         let hashes: Vec<(String, String)> =
             inputs.iter().map(|input| (input.name.clone(), input.sha256.clone())).collect();
         let fingerprint = fingerprint::of_stage(stage, &job.plan.python, job.layout.root(), &hashes);
+        let parts = stage_parts::of_stage(stage, &job.plan.python, job.layout.root());
         // For a later attempt, which goes on from this one's checkpoints only where it does the same.
         fs_err::write(attempt.join(FINGERPRINT), &fingerprint)?;
         let environment = self.environment(&artifacts, &fingerprint)?;
@@ -197,7 +199,7 @@ impl RunningAttempt<'_> {
             files = outputs(stage, &artifacts)?;
         }
         let artifacts = self.publish(&artifacts, &files, ended.state)?;
-        Ok(Accepted { fingerprint, inputs, artifacts })
+        Ok(Accepted { fingerprint, parts, inputs, artifacts })
     }
 
     /// Output that could not be kept, and processes that were not waited for, are not lost without a word.

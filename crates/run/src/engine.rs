@@ -3,6 +3,7 @@
 
 use files::LockError;
 
+mod adopt;
 mod begin;
 mod reuse;
 
@@ -22,6 +23,7 @@ use text::error_chain;
 use crate::PythonSession;
 use crate::attempt::{self, AttemptOutcome, AttemptProgress, Cause, Job};
 use crate::control::Requests;
+use crate::earlier_runs::EarlierRuns;
 use crate::event::{Accepted, Ending, Event, InstanceNote, What};
 use crate::plan::{Plan, Problems, Stage, WaitingStage};
 use crate::publish::PublishError;
@@ -48,6 +50,8 @@ pub struct Settings {
     pub isolation: Isolation,
     /// So many bytes of each attempt's output are kept.
     pub kept_output: u64,
+    /// Earlier runs of the title, the newest first: what they made is not made again.
+    pub earlier_runs: Vec<Layout>,
     /// Stages that are run again, whatever became of them.
     pub again: Vec<String>,
     /// Set by somebody who wants the run to be aborted; taken back here, so that it can be set a second time.
@@ -63,6 +67,7 @@ impl Default for Settings {
             environment: Vec::new(),
             isolation: Isolation::Best,
             kept_output: 16 << 20,
+            earlier_runs: Vec::new(),
             again: Vec::new(),
             interrupt: Arc::default(),
             is_trusted: false,
@@ -146,6 +151,7 @@ struct Engine<'a> {
     /// Stages that are tried again, each not before its time.
     backing_off: Vec<(Instant, usize)>,
     running: usize,
+    earlier_runs: EarlierRuns,
     python: Arc<PythonSession>,
     requests: Requests,
     is_aborting: bool,
@@ -176,6 +182,7 @@ impl<'a> Engine<'a> {
             ready: BTreeSet::new(),
             backing_off: Vec::new(),
             running: 0,
+            earlier_runs: EarlierRuns::read(&settings.earlier_runs),
             python: Arc::new(PythonSession::new(settings)),
             requests,
             is_aborting: false,
@@ -329,6 +336,10 @@ impl<'a> Engine<'a> {
             }
             if !may_run {
                 self.give_up(index)?;
+                continue;
+            }
+            if self.is_made_by_earlier_run(index)? {
+                self.complete(index)?;
                 continue;
             }
             self.start(index)?;

@@ -1,6 +1,8 @@
 //! What happens in a run, one event at a time. The record on disk is these events, one JSON document to a line; the
 //! terminal, `--json` and the report are readers of the same ones.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -182,6 +184,9 @@ pub enum HowEnded {
 pub struct Accepted {
     /// Over the command, its settings and the contents of its inputs.
     pub fingerprint: String,
+    /// What the fingerprint is made of besides the inputs, each with a short hash, so that a change can be named.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parts: BTreeMap<String, String>,
     pub inputs: Vec<AcceptedInput>,
     pub artifacts: Vec<AcceptedArtifact>,
 }

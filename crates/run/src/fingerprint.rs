@@ -45,15 +45,6 @@ struct KernelBasis<'a> {
 /// `inputs` are the hashes of the stage's inputs, by name. Scripts and programs of the project that the command names count
 /// with their contents as well. `python` is what the plan says of all cells.
 pub fn of_stage(stage: &Stage, python: &Python, root: &Path, inputs: &[(String, String)]) -> String {
-    let directory = root.join(&stage.directory);
-    let mut scripts = match stage.kind {
-        Kind::Command => named_files(&stage.command, root, &directory),
-        // The file of a cell is named from the root, wherever the cell is run.
-        Kind::Python => named_files(&stage.command, root, root),
-    };
-    if let Some(verify) = &stage.verify {
-        scripts.extend(named_files(verify, root, &directory));
-    }
     let basis = Basis {
         version: 1,
         stage: &stage.id,
@@ -63,7 +54,7 @@ pub fn of_stage(stage: &Stage, python: &Python, root: &Path, inputs: &[(String, 
         directory: &stage.directory,
         outputs: stage.outputs.iter().map(|output| output.path.as_str()).collect(),
         inputs,
-        scripts,
+        scripts: scripts(stage, root),
         kernel: (stage.kind == Kind::Python).then_some(KernelBasis {
             kind: "python",
             interpreter: python.interpreter.as_deref(),
@@ -73,6 +64,20 @@ pub fn of_stage(stage: &Stage, python: &Python, root: &Path, inputs: &[(String, 
     };
     // Strings and paths from a text are always JSON.
     hash::of_bytes(&serde_json::to_vec(&basis).unwrap_or_default())
+}
+
+/// The scripts and programs of the project that a stage names, each with its hash.
+pub(crate) fn scripts(stage: &Stage, root: &Path) -> Vec<(String, String)> {
+    let directory = root.join(&stage.directory);
+    let mut scripts = match stage.kind {
+        Kind::Command => named_files(&stage.command, root, &directory),
+        // The file of a cell is named from the root, wherever the cell is run.
+        Kind::Python => named_files(&stage.command, root, root),
+    };
+    if let Some(verify) = &stage.verify {
+        scripts.extend(named_files(verify, root, &directory));
+    }
+    scripts
 }
 
 fn named_files(program: &Program, root: &Path, directory: &Path) -> Vec<(String, String)> {

@@ -9,6 +9,7 @@ use checkpoint::hash;
 use checkpoint::layout::{Layout, NameError};
 use serde::Serialize;
 
+use crate::event::Accepted;
 use crate::fingerprint;
 use crate::plan::{Input, InputSource, Plan, Scalar};
 use crate::publish;
@@ -127,6 +128,41 @@ fn sha256(path: &Path, may_go_on: &dyn Fn() -> bool) -> io::Result<String> {
     });
     let each = each.collect::<io::Result<Vec<_>>>()?;
     digest(&each).ok_or_else(|| io::Error::other("its names are not text"))
+}
+
+/// The hash that an input has by the acceptance of the stages that make it, as reading it would come to. `None` if that does not
+/// say so: for files of the project, and for outputs that were not accepted.
+pub(crate) fn accepted_sha256<'a>(
+    plan: &Plan,
+    source: &InputSource,
+    accepted: &dyn Fn(usize) -> Option<&'a Accepted>,
+) -> Option<String> {
+    let of_stage = |place: usize, path: &str| output_sha256(accepted(place)?, path);
+    match source {
+        InputSource::Project(_) => None,
+        InputSource::Output { stage, path } => of_stage(*stage, path),
+        InputSource::Gathered { stages, path } => {
+            let each = stages.iter().map(|place| {
+                let stage = plan.stages.get(*place)?;
+                let parameters: BTreeMap<String, Scalar> = stage.parameters.iter().cloned().collect();
+                Some((&stage.id, parameters, of_stage(*place, path)?))
+            });
+            digest(&each.collect::<Option<Vec<_>>>()?)
+        }
+    }
+}
+
+fn output_sha256(accepted: &Accepted, path: &str) -> Option<String> {
+    if let Some(file) = accepted.artifacts.iter().find(|artifact| artifact.path == path) {
+        return Some(file.sha256.clone());
+    }
+    let inside = accepted.artifacts.iter().filter_map(|artifact| {
+        let inner = artifact.path.strip_prefix(path)?.strip_prefix('/')?;
+        Some((inner.to_owned(), artifact.sha256.clone()))
+    });
+    let mut inside: Vec<(String, String)> = inside.collect();
+    inside.sort();
+    if inside.is_empty() { None } else { digest(&inside) }
 }
 
 fn digest(parts: &impl Serialize) -> Option<String> {

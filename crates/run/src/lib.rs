@@ -2,6 +2,7 @@
 
 mod attempt;
 pub mod control;
+mod earlier_runs;
 pub mod engine;
 pub mod event;
 mod executor;
@@ -9,6 +10,7 @@ pub mod fingerprint;
 mod input_content;
 #[cfg(not(feature = "python"))]
 mod no_python_session;
+pub mod outlook;
 pub mod output;
 pub mod plan;
 mod publish;
@@ -18,6 +20,8 @@ pub mod record;
 pub mod report;
 pub mod runs;
 mod stage_checkpoint;
+mod stage_now;
+mod stage_parts;
 pub mod state;
 pub mod surroundings;
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 use supervise::marker::Marker;
 
 use crate::control;
+use crate::outlook::StageOutlook;
 use crate::record::{Record, StageRecord};
 use crate::runs::FoundRun;
 use crate::state::StageState;
@@ -61,6 +62,13 @@ pub struct ReportOutput {
     /// Below the project's root, as is `html`.
     pub markdown: String,
     pub html: String,
+}
+
+/// `checkstone run --dry-run --json` and `checkstone resume --dry-run --json`.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OutlookOutput {
+    pub stages: Vec<StageOutlook>,
 }
 
 /// `checkstone run --list --json`.

@@ -133,6 +133,21 @@ pub enum InputSource {
 }
 
 impl InputSource {
+    /// As the plan has it.
+    pub fn shown(&self, plan: &Plan) -> String {
+        match self {
+            Self::Project(path) => path.display().to_string(),
+            Self::Output { stage, path } => {
+                let id = plan.stages.get(*stage).map_or("", |stage| &stage.id);
+                format!("{id}/{path}")
+            }
+            Self::Gathered { stages, path } => {
+                let first = stages.first().and_then(|stage| plan.stages.get(*stage));
+                format!("{}/*/{path}", first.map_or("", |stage| &stage.template))
+            }
+        }
+    }
+
     /// The stages that make it.
     pub fn stages(&self) -> &[usize] {
         match self {

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use checkpoint::layout::Layout;
 use run::engine;
+use run::outlook;
 use run::plan::SetParameter;
 use run::record::Record;
 
@@ -23,6 +24,7 @@ use crate::run_project::{self, ParameterArguments};
 #[command(after_help = "Examples:
   checkstone resume
   checkstone resume run-20261115-091500-1a2b --jobs 4
+  checkstone resume --dry-run     # what would run, and why
   checkstone resume --again S03_train_model")]
 pub(crate) struct ResumeArguments {
     /// The run, or TITLE/RUN
@@ -39,6 +41,9 @@ pub(crate) struct ResumeArguments {
     /// Take the plan as it was recorded, whatever the plan file says now
     #[arg(long)]
     recorded_plan: bool,
+    /// Show what would run and why, and run nothing
+    #[arg(long, conflicts_with = "jobs")]
+    dry_run: bool,
     #[command(flatten)]
     parameters: ParameterArguments,
     /// Print every event as a line of JSON (schemas/run-event.schema.json)
@@ -60,6 +65,10 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
     }
     let record = run_project::record(&layout)?;
     let plan = plan(&layout, &record, arguments, printer)?;
+    if arguments.dry_run {
+        let outlook = outlook::of_resume(&plan.plan, &layout, &record, &arguments.again);
+        return run_display::outlook(outlook, arguments.json, printer);
+    }
     let mut settings = run_project::settings(usize::from(arguments.jobs), &arguments.again)?;
     settings.is_trusted = arguments.trust;
     if !arguments.json {

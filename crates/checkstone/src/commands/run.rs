@@ -8,21 +8,25 @@ use checkpoint::layout::{Layout, Segment};
 use files::regular_file;
 use jiff::Timestamp;
 use run::engine;
+use run::control;
+use run::outlook::{self, Would};
 use run::output::{ListedRun, RunListOutput};
-use run::plan;
+use run::plan::{self, Plan};
+use run::record::Record;
 use run::runs;
 use text::{Column, Table, counted};
 use transcript::visible;
 
 use crate::error::{CommandError, Warning};
-use crate::printer::Printer;
+use crate::printer::{Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
 use crate::run_display;
 use crate::run_project::{self, ParameterArguments};
 
 /// Run the stages of a plan, each bounded, watched and checkpointed
 ///
-/// The plan is a TOML file, `plan.toml` by default; all that is wrong with it is reported before anything runs. A stage that takes longer than it
+/// The plan is a TOML file, `plan.toml` by default; all that is wrong with it is reported before anything runs. What an earlier
+/// run of the same title made with the same command and inputs is not made again. A stage that takes longer than it
 /// may is interrupted, with an emergency checkpoint of what there is. Ctrl-C aborts the run, a second one without any
 /// grace. Whatever happens, `checkstone resume` goes on with it. Exit code: 0 where every stage completed, 1 where not,
 /// 130 where the run was aborted, 2 where it could not be run.
@@ -32,6 +36,7 @@ use crate::run_project::{self, ParameterArguments};
   checkstone run                  # runs plan.toml
   checkstone run other.toml --jobs 4
   checkstone run --set lr=0.01 --set seeds=[1,2,3]
+  checkstone run --dry-run        # what would run, and why
   checkstone run --list
   checkstone run plan.toml --json | jq -c 'select(.event == \"stage-state\")'")]
 pub(crate) struct RunArguments {
@@ -43,8 +48,14 @@ pub(crate) struct RunArguments {
     /// Only check the plan
     #[arg(long, conflicts_with_all = ["jobs", "id", "json"])]
     check: bool,
+    /// Show what would run and why, and run nothing
+    #[arg(long, conflicts_with_all = ["new", "check", "jobs", "id"])]
+    dry_run: bool,
+    /// Run every stage, also those that an earlier run completed with the same command and inputs
+    #[arg(long, conflicts_with_all = ["new", "check"])]
+    fresh: bool,
     /// List the runs of this project, the newest first
-    #[arg(long, conflicts_with_all = ["new", "check", "jobs", "id", "set", "params", "plan"])]
+    #[arg(long, conflicts_with_all = ["new", "check", "jobs", "id", "set", "params", "plan", "dry_run", "fresh"])]
     list: bool,
     #[command(flatten)]
     parameters: ParameterArguments,
@@ -95,10 +106,40 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
     }
     let id = arguments.id.clone().unwrap_or_else(new_id);
     let layout = Layout::new(&root, &plan.plan.title, &id)?;
-    let settings = run_project::settings(usize::from(arguments.jobs), &[])?;
+    let earlier_runs = if arguments.fresh { Vec::new() } else { earlier_runs(&root, &plan.plan.title) };
+    if arguments.dry_run {
+        let outlook = outlook::of_new_run(&plan.plan, &layout, &earlier_runs);
+        return run_display::outlook(outlook, arguments.json, printer);
+    }
+    if arguments.id.is_none()
+        && let Some(run) = up_to_date(&plan.plan, &earlier_runs)
+    {
+        printer.text(&format!(
+            "nothing to run: everything is as run {STRONG}{}{STRONG:#} made it; `--fresh` runs it all again\n",
+            visible(run.run())
+        ));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut settings = run_project::settings(usize::from(arguments.jobs), &[])?;
+    settings.earlier_runs = earlier_runs;
     run_display::shown(printer, arguments.json, &root, &layout, plan, |plan, hear| {
         engine::run(&root, plan, &id, &settings, hear)
     })
+}
+
+/// The runs of a title that were begun here, the newest first.
+fn earlier_runs(root: &Path, title: &str) -> Vec<Layout> {
+    let runs = runs::all(root).into_iter().map(|found| found.layout);
+    runs.filter(|layout| layout.title() == title && run_project::is_known(root, layout)).collect()
+}
+
+/// The newest run, if it is complete and nothing of it would be run again.
+fn up_to_date<'r>(plan: &Plan, runs: &'r [Layout]) -> Option<&'r Layout> {
+    let newest = runs.first().filter(|layout| !control::is_taken(layout))?;
+    let record = Record::read(&newest.events()).ok().filter(|record| !record.is_unfinished())?;
+    let outlook = outlook::of_resume(plan, newest, &record, &[]);
+    let is_same = record.set == plan.set() && outlook.iter().all(|stage| stage.would == Would::Reuse);
+    is_same.then_some(newest)
 }
 
 /// The plan that is named, or the one in this folder or at the root of the project.

@@ -3,6 +3,7 @@
 mod aborts;
 mod faults;
 mod hostile;
+mod incremental;
 mod kills;
 mod page;
 mod parameters;

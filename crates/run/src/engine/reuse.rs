@@ -8,9 +8,9 @@ use text::error_chain;
 use super::{Engine, EngineError};
 use crate::event::{Accepted, What};
 use crate::fingerprint;
-use crate::input_content::InputContent;
 use crate::publish;
 use crate::stage_checkpoint::StageCheckpointError;
+use crate::stage_now::{Known, StageNow};
 
 impl Engine<'_> {
     /// Says so in the record where it is.
@@ -49,19 +49,14 @@ impl Engine<'_> {
     }
 
     fn fingerprint_now(&self, index: usize, accepted: &Accepted) -> Option<String> {
-        let stage = self.stage(index)?;
-        let mut inputs = Vec::new();
-        for input in &stage.inputs {
-            let content = InputContent::of(&self.plan, &self.layout, &input.source).ok()?;
-            let known = accepted.inputs.iter().find(|known| known.name == input.name);
-            let identity = content.identity();
-            let sha256 = match known {
-                Some(known) if identity.as_ref() == Some(&known.identity) => known.sha256.clone(),
-                _ => content.sha256(&|| true).ok()?,
-            };
-            inputs.push((input.name.clone(), sha256));
-        }
-        Some(fingerprint::of_stage(stage, &self.plan.python, self.layout.root(), &inputs))
+        Some(self.look(index, accepted)?.fingerprint)
+    }
+
+    /// The stage as it is now; `before` is what it or another run's was known by.
+    pub(super) fn look(&self, index: usize, before: &Accepted) -> Option<StageNow> {
+        let accepted = |place: usize| self.recorded(place)?.accepted.as_ref();
+        let known = Known { plan: &self.plan, layout: &self.layout, accepted: &accepted };
+        known.look(self.stage(index)?, before)
     }
 
     /// The paths that had to be brought back.

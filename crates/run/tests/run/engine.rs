@@ -51,7 +51,7 @@ fn of_ten_thousand_stages_the_first_pending_one_begins() {
             ending: None,
             accepted,
         };
-        let accepted = Accepted { fingerprint, inputs: Vec::new(), artifacts: Vec::new() };
+        let accepted = Accepted { fingerprint, parts: Default::default(), inputs: Vec::new(), artifacts: Vec::new() };
         events.push(state(StageState::Pending, StageState::Running, None));
         events.push(state(StageState::Running, StageState::Completed, Some(accepted)));
     }

@@ -66,6 +66,7 @@ impl Teller {
                 Some(ending(HowEnded::Exited, 1_500)),
                 Some(Accepted {
                     fingerprint: "f".to_owned(),
+                    parts: Default::default(),
                     inputs: Vec::new(),
                     artifacts: vec![AcceptedArtifact {
                         path: "a <b>|c`.csv".to_owned(),
