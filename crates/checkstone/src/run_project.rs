@@ -12,7 +12,7 @@ use run::control;
 use run::engine::{EngineError, PlanText, Settings};
 use run::event::{Event, What};
 use run::fingerprint;
-use run::plan::{Plan, Problems, SetParameter};
+use run::plan::{Plan, Problems, Resources, SetParameter};
 use run::record::{Record, RecordError};
 use run::runs::{self, FoundRun};
 
@@ -165,6 +165,31 @@ pub(crate) struct ParameterArguments {
     /// Set the parameters that this TOML file names; --set wins over it
     #[arg(long, value_name = "FILE")]
     params: Option<PathBuf>,
+}
+
+/// What the stages that run at once may use together.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ResourceArguments {
+    /// What stages may use together, for example gpus=2,memory=16G,license=1; the rest is what the machine has
+    #[arg(long, value_name = "NAME=NUMBER", value_delimiter = ',')]
+    resources: Vec<String>,
+}
+
+impl ResourceArguments {
+    /// Refuses a plan with a stage that could never begin.
+    pub(crate) fn read(&self, plan: &Plan) -> Result<Resources, CommandError> {
+        let mut resources = Resources::of_machine();
+        for argument in &self.resources {
+            resources.set(argument).map_err(|error| {
+                CommandError::of(ErrorKind::Usage, &error).hint("write it like `--resources gpus=2,memory=16G`")
+            })?;
+        }
+        plan.check_resources(&resources).map_err(|problems| {
+            unsound("the plan cannot be run", &problems)
+                .hint("`--resources NAME=NUMBER` says what there is, if it is more")
+        })?;
+        Ok(resources)
+    }
 }
 
 impl ParameterArguments {

@@ -445,6 +445,7 @@ fn is_wish(marker: &Marker) -> bool {
 fn limits(stage: &Stage, max_duration: Duration, artifacts: Option<PathBuf>) -> supervise::Limits {
     supervise::Limits {
         max_duration: Some(max_duration),
+        memory: stage.resources.memory(),
         grace: supervise::Grace {
             interrupt: Some(stage.grace.interrupt),
             terminate: Some(stage.grace.terminate),
@@ -474,6 +475,7 @@ fn described(ending: &supervise::Ending) -> Ending {
             How::TimedOut => HowEnded::TimedOut,
             How::Stalled => HowEnded::Stalled,
             How::Aborted => HowEnded::Aborted,
+            How::OutOfMemory => HowEnded::OutOfMemory,
         },
         exit_code,
         signal,
@@ -492,7 +494,7 @@ fn judge(ending: &supervise::Ending, of: &str) -> Result<(), Unaccepted> {
                 format!("{of}{survivors} of its processes cannot be stopped: they belong to another user");
             return Err(failed(reason));
         }
-        How::Exited(_) | How::Killed(_) => Cause::Failed,
+        How::Exited(_) | How::Killed(_) | How::OutOfMemory => Cause::Failed,
         How::TimedOut | How::Stalled => Cause::TimedOut,
         How::Aborted => Cause::Aborted,
     };
@@ -506,6 +508,9 @@ pub(crate) fn in_words(how: How, elapsed: Duration) -> String {
         How::Killed(signal) => format!("killed by signal {signal}"),
         How::TimedOut => interrupted("it did not end within its time"),
         How::Stalled => interrupted("it looked stuck"),
+        How::OutOfMemory => {
+            format!("it used more memory than its `resources` allow; ended after {:.1} s", elapsed.as_secs_f64())
+        }
         How::Aborted => "aborted".to_owned(),
     }
 }

@@ -25,7 +25,7 @@ use crate::attempt::{self, AttemptOutcome, AttemptProgress, Cause, Job};
 use crate::control::Requests;
 use crate::earlier_runs::EarlierRuns;
 use crate::event::{Accepted, Ending, Event, InstanceNote, What};
-use crate::plan::{Plan, Problems, Stage, WaitingStage};
+use crate::plan::{Plan, Problems, Resources, Stage, WaitingStage};
 use crate::publish::PublishError;
 use crate::record::{RecordError, Recorder, StageRecord};
 use crate::stage_checkpoint::StageCheckpoint;
@@ -50,6 +50,8 @@ pub struct Settings {
     pub isolation: Isolation,
     /// So many bytes of each attempt's output are kept.
     pub kept_output: u64,
+    /// What all stages that run at once may use together; without it, whatever they ask for.
+    pub resources: Option<Resources>,
     /// Earlier runs of the title, the newest first: what they made is not made again.
     pub earlier_runs: Vec<Layout>,
     /// Stages that are run again, whatever became of them.
@@ -67,6 +69,7 @@ impl Default for Settings {
             environment: Vec::new(),
             isolation: Isolation::Best,
             kept_output: 16 << 20,
+            resources: None,
             earlier_runs: Vec::new(),
             again: Vec::new(),
             interrupt: Arc::default(),
@@ -151,6 +154,8 @@ struct Engine<'a> {
     /// Stages that are tried again, each not before its time.
     backing_off: Vec<(Instant, usize)>,
     running: usize,
+    /// What nobody uses now.
+    free: Option<Resources>,
     earlier_runs: EarlierRuns,
     python: Arc<PythonSession>,
     requests: Requests,
@@ -182,6 +187,7 @@ impl<'a> Engine<'a> {
             ready: BTreeSet::new(),
             backing_off: Vec::new(),
             running: 0,
+            free: settings.resources.clone(),
             earlier_runs: EarlierRuns::read(&settings.earlier_runs),
             python: Arc::new(PythonSession::new(settings)),
             requests,
@@ -322,7 +328,10 @@ impl<'a> Engine<'a> {
 
     fn start_what_is_ready(&mut self) -> Result<(), EngineError> {
         while !self.is_aborting && self.running < self.settings.jobs.max(1) {
-            let Some(index) = self.ready.pop_first() else { return Ok(()) };
+            let Some(index) = self.ready.iter().copied().find(|index| self.has_room(*index)) else {
+                return Ok(());
+            };
+            self.ready.remove(&index);
             let may_run = self.may_run(index);
             if self.state(index) == StageState::Completed {
                 if self.is_as_it_was(index)? || (!may_run && self.stays_as_it_was(index)?) {
@@ -345,6 +354,14 @@ impl<'a> Engine<'a> {
             self.start(index)?;
         }
         Ok(())
+    }
+
+    /// Whether what it asks for is not in use.
+    fn has_room(&self, index: usize) -> bool {
+        match (&self.free, self.stage(index)) {
+            (Some(free), Some(stage)) => free.has(&stage.resources),
+            _ => true,
+        }
     }
 
     /// What must not be repeated is not, unless somebody says so.
@@ -475,6 +492,9 @@ impl<'a> Engine<'a> {
         };
         std::thread::Builder::new().spawn(work).map_err(EngineError::Thread)?;
         self.running += 1;
+        if let (Some(free), Some(stage)) = (&mut self.free, self.plan.stages.get(index)) {
+            free.take(&stage.resources);
+        }
         if let Some(stage) = self.stages.get_mut(index) {
             stage.standing = Standing::Running;
             stage.attempts += 1;
@@ -547,6 +567,9 @@ impl<'a> Engine<'a> {
             Message::Progress(index, told) => self.hear(index, told),
             Message::Ended(index, outcome) => {
                 self.running -= 1;
+                if let (Some(free), Some(stage)) = (&mut self.free, self.plan.stages.get(index)) {
+                    free.give_back(&stage.resources);
+                }
                 self.end(index, *outcome)
             }
         }

@@ -175,6 +175,7 @@ pub enum HowEnded {
     TimedOut,
     Stalled,
     Aborted,
+    OutOfMemory,
 }
 
 /// What a stage made, and from what.

@@ -7,6 +7,7 @@ pub mod engine;
 pub mod event;
 mod executor;
 pub mod fingerprint;
+pub mod graph;
 mod input_content;
 #[cfg(not(feature = "python"))]
 mod no_python_session;

@@ -8,6 +8,7 @@ mod fan_out;
 mod keys;
 mod order;
 mod parameters;
+mod resources;
 mod template;
 
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ use expansion::{Expansion, WrittenPlan};
 
 pub use keys::{Grace, Kind, Python, Stall};
 pub use parameters::{NoParameterError, Scalar, SetParameter};
+pub use resources::{ResourceError, Resources};
 pub use settings::{Problem, Problems};
 pub use template::{KINDS, template};
 
@@ -80,6 +82,8 @@ pub struct Stage {
     pub retries: u32,
     /// How long the first of them waits; each further one waits twice as long.
     pub backoff: Duration,
+    /// What it uses while it runs.
+    pub resources: Resources,
     pub checkpoint_after: bool,
     pub stall: Stall,
     pub grace: Grace,
@@ -200,6 +204,16 @@ impl Plan {
     /// A plan that runs nothing.
     pub(crate) fn without_stages(title: &str) -> Self {
         Self { title: title.to_owned(), ..Self::default() }
+    }
+
+    /// Stages that ask for more than there is, so that they could never begin.
+    pub fn check_resources(&self, there: &Resources) -> Result<(), Problems> {
+        let asked = self.written.drafts.iter().flat_map(|draft| draft.value.resources.iter().flatten());
+        let lack = asked.filter_map(|(name, amount)| {
+            Some(name.place.problem(there.lack_of(&name.value, *amount)?))
+        });
+        let problems: Vec<Problem> = lack.collect();
+        if problems.is_empty() { Ok(()) } else { Err(Problems::sorted(problems)) }
     }
 
     /// The parameters that were set from outside, as NAME=VALUE.

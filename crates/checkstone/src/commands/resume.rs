@@ -12,7 +12,7 @@ use crate::error::CommandError;
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
 use crate::run_display;
-use crate::run_project::{self, ParameterArguments};
+use crate::run_project::{self, ParameterArguments, ResourceArguments};
 
 /// Go on with a run that was interrupted, failed or aborted
 ///
@@ -46,6 +46,8 @@ pub(crate) struct ResumeArguments {
     dry_run: bool,
     #[command(flatten)]
     parameters: ParameterArguments,
+    #[command(flatten)]
+    resources: ResourceArguments,
     /// Print every event as a line of JSON (schemas/run-event.schema.json)
     #[arg(long)]
     json: bool,
@@ -71,6 +73,7 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
     }
     let mut settings = run_project::settings(usize::from(arguments.jobs), &arguments.again)?;
     settings.is_trusted = arguments.trust;
+    settings.resources = Some(arguments.resources.read(&plan.plan)?);
     if !arguments.json {
         printer.progress(&format!("run {run_name} of {}", layout.title()));
     }

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use checkpoint::layout::{Layout, Segment};
-use files::regular_file;
+use files::{atomic_file, regular_file};
 use jiff::Timestamp;
 use run::engine;
+use run::graph::Graph;
 use run::control;
 use run::outlook::{self, Would};
 use run::output::{ListedRun, RunListOutput};
@@ -17,11 +18,11 @@ use run::runs;
 use text::{Column, Table, counted};
 use transcript::visible;
 
-use crate::error::{CommandError, Warning};
+use crate::error::{CommandError, ErrorKind, Warning};
 use crate::printer::{Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
 use crate::run_display;
-use crate::run_project::{self, ParameterArguments};
+use crate::run_project::{self, ParameterArguments, ResourceArguments};
 
 /// Run the stages of a plan, each bounded, watched and checkpointed
 ///
@@ -37,6 +38,7 @@ use crate::run_project::{self, ParameterArguments};
   checkstone run other.toml --jobs 4
   checkstone run --set lr=0.01 --set seeds=[1,2,3]
   checkstone run --dry-run        # what would run, and why
+  checkstone run --graph          # --graph=plan.svg writes a picture
   checkstone run --list
   checkstone run plan.toml --json | jq -c 'select(.event == \"stage-state\")'")]
 pub(crate) struct RunArguments {
@@ -51,14 +53,19 @@ pub(crate) struct RunArguments {
     /// Show what would run and why, and run nothing
     #[arg(long, conflicts_with_all = ["new", "check", "jobs", "id"])]
     dry_run: bool,
+    /// Draw the plan, at the terminal or as a picture into an SVG file, and run nothing
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, conflicts_with_all = ["new", "check", "jobs", "id", "json", "dry_run"])]
+    graph: Option<Option<PathBuf>>,
     /// Run every stage, also those that an earlier run completed with the same command and inputs
     #[arg(long, conflicts_with_all = ["new", "check"])]
     fresh: bool,
     /// List the runs of this project, the newest first
-    #[arg(long, conflicts_with_all = ["new", "check", "jobs", "id", "set", "params", "plan", "dry_run", "fresh"])]
+    #[arg(long, conflicts_with_all = ["new", "check", "jobs", "id", "set", "params", "plan", "dry_run", "fresh", "graph"])]
     list: bool,
     #[command(flatten)]
     parameters: ParameterArguments,
+    #[command(flatten)]
+    resources: ResourceArguments,
     /// How many stages may run at once
     #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: u16,
@@ -88,6 +95,10 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
     let file = below(&root, path);
     let set = arguments.parameters.read()?;
     let plan = run_project::plan(&path.to_string_lossy(), text, file, &root, &set)?;
+    if let Some(file) = &arguments.graph {
+        return draw(&plan.plan, file.as_deref(), printer);
+    }
+    let resources = arguments.resources.read(&plan.plan)?;
     if arguments.check {
         for warning in &plan.plan.warnings {
             printer.warning(Warning::new(warning));
@@ -122,9 +133,22 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
     }
     let mut settings = run_project::settings(usize::from(arguments.jobs), &[])?;
     settings.earlier_runs = earlier_runs;
+    settings.resources = Some(resources);
     run_display::shown(printer, arguments.json, &root, &layout, plan, |plan, hear| {
         engine::run(&root, plan, &id, &settings, hear)
     })
+}
+
+fn draw(plan: &Plan, file: Option<&Path>, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let graph = Graph::of(plan);
+    let Some(file) = file else {
+        printer.text(&graph.lines());
+        return Ok(ExitCode::SUCCESS);
+    };
+    atomic_file::write(file, graph.svg().as_bytes(), 0o666)
+        .map_err(|error| CommandError::of(ErrorKind::Failed, &error).hint_at_room(&error, "try again"))?;
+    printer.text(&format!("wrote `{}`\n", file.display()));
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The runs of a title that were begun here, the newest first.

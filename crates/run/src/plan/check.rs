@@ -13,7 +13,7 @@ use super::keys::{Grace, Kind, PlanLayer, Python, StageLayer, Stall};
 use super::parameters::{self, Filling, Parameters, TextFor};
 use super::{
     DEFAULT_DURATION, Input, InputSource, LONGEST_WITHOUT_CHECKPOINT, Output, Plan, Program, SetParameter, Stage,
-    is_stage_id,
+    is_stage_id, resources,
 };
 use crate::publish;
 
@@ -227,6 +227,7 @@ impl<'a, 'r, 't> Checker<'a, 'r, 't> {
             dependencies,
             is_retryable,
             retries: draft.retries.as_ref().map_or(0, |retries| retries.value),
+            resources: resources::finish(&draft.resources.clone().unwrap_or_default()),
             backoff: draft.backoff.unwrap_or_default(),
             checkpoint_after: draft.checkpoint_after.unwrap_or(true),
             stall: Stall::finish(draft.stall.clone().unwrap_or_default()),

@@ -11,6 +11,7 @@ use supervise::StallInterrupt;
 
 use super::fan_out::ForEach;
 use super::parameters::{ParameterTable, ParametersLayer};
+use super::resources::{ResourceTable, ResourcesLayer};
 use super::{LONGEST_DURATION, Program};
 
 /// Of one stage, unless the plan says otherwise.
@@ -80,6 +81,8 @@ table! {
         retries: Placed<Whole<u32, 0, 100>>, or "0";
         /// How long the first of them waits; each further one waits twice as long.
         backoff as "backoffSec": Seconds<0, 3600> = Duration::ZERO;
+        /// What it uses of the machine while it runs: `cpus`, `memory`, `gpus`, or a name of your own.
+        resources: ResourceTable = ResourcesLayer::new();
         /// Whether a checkpoint is saved when it is done.
         checkpoint_after as "checkpointAfter": Boolean = true;
         /// Whether it prints `[CHECKPOINT:saved:…]` by itself.
