@@ -31,6 +31,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use assignment::{Assignment, Place};
+use secret_name::SecretName;
 use shapes::{SHAPES, Shape, Where};
 
 pub use allow::Allow;
@@ -74,6 +75,12 @@ pub fn scan(added: &Added, allow: &Allow) -> Vec<Finding> {
     findings.sort();
     findings.dedup();
     findings
+}
+
+/// Whether the value of an environment variable is a secret: by the variable's name, or as it would be in a file.
+pub fn is_secret_variable(name: &str, value: &str) -> bool {
+    let is_named = matches!(SecretName::of(name.as_bytes()), Some(SecretName::Password | SecretName::Token));
+    !value.is_empty() && (is_named || !suspects(format!("{name}=\"{value}\"\n").as_bytes()).is_empty())
 }
 
 /// The lines without what stands in a secret's place, whatever it looks like, and what is behind it on its line.

@@ -203,6 +203,8 @@ impl Layout {
 
 /// The file with pictures and tables of a Python stage, beside that with its text.
 pub const DISPLAYS_FILE: &str = "displays.jsonl";
+/// The folder among a Python stage's artifacts that holds the session's variables.
+pub const VARIABLES_FOLDER: &str = "checkstone-variables";
 pub const REPORTS: &str = "reports";
 pub const CHECKPOINTS: &str = "checkpoints";
 pub(crate) const MANIFEST: &str = "checkpoint.json";

@@ -140,8 +140,7 @@ fn holds(text: &mut String, report: &Report, width: Option<usize>) {
 
 /// To the minute, as recorded: clients write UTC.
 pub(super) fn when(hold: &Hold) -> String {
-    let time = hold.started_at.as_deref().and_then(|text| text.parse::<jiff::Timestamp>().ok());
-    time.map(|time| time.strftime("%Y-%m-%d %H:%M").to_string()).unwrap_or_default()
+    hold.started_at.map(|time| time.strftime("%Y-%m-%d %H:%M").to_string()).unwrap_or_default()
 }
 
 /// The transcript, and the line of the prompt in it.

@@ -225,6 +225,7 @@ pub(crate) fn settings(jobs: usize, again: &[String]) -> Result<Settings, Comman
         environment: environment::all(),
         again: again.to_vec(),
         interrupt,
+        is_secret: autosave::secrets::is_secret_variable,
         ..Settings::default()
     })
 }

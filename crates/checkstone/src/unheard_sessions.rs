@@ -56,6 +56,6 @@ fn unheard(session: Session) -> Option<UnheardSession> {
     }
     let agent = Agent::ALL.into_iter().find(|agent| agent.name() == session.agent);
     let turn = transcript::read(path, &gate::reading_options(agent)).turn?;
-    let prompt_at: Timestamp = turn.started_at?.parse().ok()?;
+    let prompt_at = turn.started_at?;
     (prompt_at > limit).then_some(UnheardSession { session, prompt_at })
 }

@@ -274,6 +274,13 @@ impl Inputs {
         }
     }
 
+    /// Puts the calls of turns that nobody judged in front.
+    pub fn add_earlier(&mut self, mut earlier: Vec<RecordedCall>) {
+        self.earlier_calls += earlier.len();
+        earlier.append(&mut self.calls);
+        self.calls = earlier;
+    }
+
     /// The part that a transcript gives.
     pub fn of_reading(reading: Reading, changes: Changes, cwd: String) -> Self {
         let mut said: Vec<String> = reading.messages.into_iter().map(|message| message.text).collect();

@@ -343,10 +343,7 @@ impl<'a> Work<'a> {
                 && all.iter().all(SimpleCommand::stands_by)
         };
         self.commands().filter(|ran| ran.at > after).filter(is_layout).any(|ran| {
-            let time =
-                |text: &Option<String>| text.as_deref().and_then(|text| text.parse::<Timestamp>().ok());
-            let (began, ended) = (time(&ran.call.at), time(&ran.call.ended_at));
-            began.zip(ended).is_some_and(|(began, ended)| {
+            ran.call.at.zip(ran.call.ended_at).is_some_and(|(began, ended)| {
                 let written = written.as_nanosecond();
                 began.as_nanosecond() - SLACK_NS <= written && written <= ended.as_nanosecond() + SLACK_NS
             })

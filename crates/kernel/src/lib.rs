@@ -162,12 +162,22 @@ impl Kernel {
     }
 
     pub fn is_alive(&mut self) -> bool {
+        self.ended().is_none()
+    }
+
+    /// How its process ended, where it did and that is known.
+    pub fn ended(&mut self) -> Option<Option<Status>> {
         if self.gone.is_none()
             && let Ok(status) = self.process.gone.try_recv()
         {
             self.gone = Some(status);
         }
-        self.gone.is_none()
+        self.gone
+    }
+
+    /// Whether it is there and idle. One that is about to end is still alive, and does not answer.
+    pub fn answers(&mut self, limit: Duration) -> bool {
+        self.run_apart_unless("", &[], limit, std::future::pending()).is_ok()
     }
 
     /// What is asked between cells belongs to another stage now.

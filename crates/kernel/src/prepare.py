@@ -81,6 +81,9 @@ def remember_displays(session):
     session.send = send
 
 
+# What cells change of these is saved with the session.
+get_ipython()._checkstone_start = {"environment": dict(os.environ), "path": list(sys.path)}
+
 # Python keeps the file open for as long as it needs it.
 faulthandler.enable(open(os.path.join(FOLDER, "crash"), "w"), all_threads=False)
 

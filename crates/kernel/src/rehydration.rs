@@ -9,12 +9,13 @@ mod variables;
 
 use std::collections::BTreeSet;
 
+use checkpoint::layout::VARIABLES_FOLDER;
 use checkpoint::manifest::{self, Manifest, TrustLevel};
 use supervise::marker::Marker;
 
 use crate::python_literal::python_literal;
 pub use variables::{
-    ImportedModule, SavedVariable, SavedVariables, UnsavedVariable, VARIABLES_FOLDER, VariablesError, Way,
+    ArrayCopy, ImportedModule, SavedVariable, SavedVariables, UnsavedVariable, VariablesError, Way,
 };
 
 #[derive(Clone, Debug, Default)]

@@ -415,8 +415,14 @@ fn record_all_but_one(root: &Path, layout: &Layout, text: &str) {
             ending: None,
             accepted,
         };
-        let fingerprint = fingerprint::of_stage(stage, &plan.python, root, &[]);
-        let accepted = Accepted { fingerprint, parts: Default::default(), inputs: Vec::new(), artifacts: Vec::new() };
+        let fingerprint = fingerprint::of_stage(stage, &plan.python, root, &[], None);
+        let accepted = Accepted {
+            fingerprint,
+            parts: Default::default(),
+            session: None,
+            inputs: Vec::new(),
+            artifacts: Vec::new(),
+        };
         events.push(state(StageState::Pending, StageState::Running, None));
         events.push(state(StageState::Running, StageState::Completed, Some(accepted)));
     }

@@ -21,6 +21,7 @@ use crate::fingerprint;
 use crate::input_content::{self, InputContent};
 use crate::plan::{Input, Kind, Plan, Stage};
 use crate::publish;
+use crate::secret_values::WITHHELD;
 use crate::stage_parts;
 use crate::stage_checkpoint::{self, StageCheckpoint, WithWarnings};
 
@@ -42,11 +43,33 @@ pub(crate) struct Job {
     /// What the run's Python stages share.
     pub(crate) python: Arc<PythonSession>,
     /// What earlier stages have made and this run still needs: it is in every checkpoint.
-    pub(crate) earlier: Vec<PathBuf>,
+    pub(crate) earlier: Vec<EarlierArtifact>,
+    /// What the session holds when a Python stage begins, where it holds anything.
+    pub(crate) session: Option<SessionBefore>,
     /// Files of this stage's last own checkpoint, to go on from.
     pub(crate) to_resume: Vec<Artifact>,
     /// The numbers of checkpoints so far.
     pub(crate) execution_count: u64,
+}
+
+/// A file that a stage published which is complete.
+#[derive(Clone, Debug)]
+pub(crate) struct EarlierArtifact {
+    pub(crate) path: PathBuf,
+    pub(crate) sha256: String,
+}
+
+/// What the last Python stage before another one left in the session.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionBefore {
+    pub(crate) stage: usize,
+    pub(crate) stage_id: String,
+    /// What the session is known by then.
+    pub(crate) session: String,
+    /// It was there when the attempt was begun, in the kernel or in a checkpoint.
+    pub(crate) is_kept: bool,
+    /// The files that hold its variables, where they were saved.
+    pub(crate) variables: Vec<EarlierArtifact>,
 }
 
 impl Job {
@@ -106,6 +129,10 @@ pub(crate) fn run(job: &Job, tell: Tell<'_>) -> AttemptOutcome {
     };
     let mut attempt = RunningAttempt { job, stage, tell, ending: None, checkpoint: None };
     let result = attempt.accepted();
+    if stage.kind == Kind::Python {
+        // What an attempt that was not accepted did to the session is none of the next one's.
+        job.python.end_of_attempt(result.as_ref().ok().and_then(|accepted| accepted.session.as_deref()));
+    }
     if let Err(unaccepted) = &result {
         let reason = unaccepted.cause.checkpoint_reason();
         match stage_checkpoint::emergency(&job.layout, &stage.id, job.attempt, reason) {
@@ -161,7 +188,8 @@ impl RunningAttempt<'_> {
         let inputs = self.inputs().map_err(|unaccepted| self.aborted().unwrap_or(unaccepted))?;
         let hashes: Vec<(String, String)> =
             inputs.iter().map(|input| (input.name.clone(), input.sha256.clone())).collect();
-        let fingerprint = fingerprint::of_stage(stage, &job.plan.python, job.layout.root(), &hashes);
+        let before = job.session.as_ref().map(|before| before.session.as_str());
+        let fingerprint = fingerprint::of_stage(stage, &job.plan.python, job.layout.root(), &hashes, before);
         let parts = stage_parts::of_stage(stage, &job.plan.python, job.layout.root());
         // For a later attempt, which goes on from this one's checkpoints only where it does the same.
         fs_err::write(attempt.join(FINGERPRINT), &fingerprint)?;
@@ -199,7 +227,9 @@ impl RunningAttempt<'_> {
             files = outputs(stage, &artifacts)?;
         }
         let artifacts = self.publish(&artifacts, &files, ended.state)?;
-        Ok(Accepted { fingerprint, parts, inputs, artifacts })
+        let session = (stage.kind == Kind::Python)
+            .then(|| fingerprint::of_session(&fingerprint, job.layout.run(), job.attempt));
+        Ok(Accepted { fingerprint, parts, session, inputs, artifacts })
     }
 
     /// Output that could not be kept, and processes that were not waited for, are not lost without a word.
@@ -381,7 +411,18 @@ impl RunningAttempt<'_> {
         let is_set = |name: &OsString| stage.environment.iter().any(|(set, _)| name == set.as_str());
         let mut all: Vec<(OsString, OsString)> =
             job.environment.iter().filter(|(name, _)| !is_ours(name) && !is_set(name)).cloned().collect();
-        all.extend(stage.environment.iter().map(|(name, value)| (name.into(), value.into())));
+        for (name, value) in &stage.environment {
+            let inherited = || job.environment.iter().find(|(known, _)| known == name.as_str());
+            let value = match value.as_str() {
+                WITHHELD => inherited().map(|(_, value)| value.clone()).ok_or_else(|| {
+                    failed(format!(
+                        "the recorded plan is without the value of `{name}`, a secret: set `{name}` in the environment"
+                    ))
+                })?,
+                value => value.into(),
+            };
+            all.push((name.into(), value));
+        }
         all.push(("CHECKSTONE_RUN_ID".into(), job.layout.run().into()));
         all.push(("CHECKSTONE_STAGE_ID".into(), (&stage.id).into()));
         all.push(("CHECKSTONE_ARTIFACT_DIR".into(), artifacts.into()));

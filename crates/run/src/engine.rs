@@ -6,6 +6,7 @@ use files::LockError;
 mod adopt;
 mod begin;
 mod reuse;
+mod session;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -21,15 +22,19 @@ use supervise::{Controls, Isolation, Observed, Signal, SweepError};
 use text::error_chain;
 
 use crate::PythonSession;
-use crate::attempt::{self, AttemptOutcome, AttemptProgress, Cause, Job};
+use crate::attempt::{self, AttemptOutcome, AttemptProgress, Cause, EarlierArtifact, Job};
 use crate::control::Requests;
 use crate::earlier_runs::EarlierRuns;
 use crate::event::{Accepted, Ending, Event, InstanceNote, What};
 use crate::plan::{Plan, Problems, Resources, Stage, WaitingStage};
 use crate::publish::PublishError;
 use crate::record::{RecordError, Recorder, StageRecord};
+use crate::secret_values::SecretValues;
+use crate::session_order::SessionOrder;
 use crate::stage_checkpoint::StageCheckpoint;
 use crate::state::{RunState, StageState};
+
+use session::SessionToBeginWith;
 
 pub use begin::{PlanText, abort_lost, can_run, resume, run};
 
@@ -58,6 +63,8 @@ pub struct Settings {
     pub again: Vec<String>,
     /// Set by somebody who wants the run to be aborted; taken back here, so that it can be set a second time.
     pub interrupt: Arc<AtomicBool>,
+    /// Whether the value of an environment variable, by its name and itself, is a secret: it stays out of the record.
+    pub is_secret: fn(&str, &str) -> bool,
     /// A person confirmed that checkpoints from elsewhere may be loaded, also where that can run code.
     pub is_trusted: bool,
 }
@@ -73,6 +80,7 @@ impl Default for Settings {
             earlier_runs: Vec::new(),
             again: Vec::new(),
             interrupt: Arc::default(),
+            is_secret: |_, _| false,
             is_trusted: false,
         }
     }
@@ -140,6 +148,12 @@ struct StageRun {
     attempts: u32,
     controls: Option<Controls>,
     is_aborted: bool,
+    /// Those that depend on it know that it completed.
+    has_released: bool,
+    /// One that it depends on was given up, so that it cannot begin.
+    is_out_of_reach: bool,
+    /// It was run once more because what it had left in the session was lost.
+    is_rerun: bool,
 }
 
 struct Engine<'a> {
@@ -158,7 +172,9 @@ struct Engine<'a> {
     free: Option<Resources>,
     earlier_runs: EarlierRuns,
     python: Arc<PythonSession>,
+    session_order: SessionOrder,
     requests: Requests,
+    secrets: SecretValues,
     is_aborting: bool,
     has_failed: bool,
     checkpoints: u64,
@@ -177,6 +193,7 @@ impl<'a> Engine<'a> {
         let (sender, receiver) = mpsc::channel();
         let requests = Requests::from_now(&layout);
         let mut engine = Self {
+            session_order: SessionOrder::of(&plan),
             plan: Arc::new(plan),
             layout,
             environment: Arc::new(settings.environment.clone()),
@@ -191,6 +208,7 @@ impl<'a> Engine<'a> {
             earlier_runs: EarlierRuns::read(&settings.earlier_runs),
             python: Arc::new(PythonSession::new(settings)),
             requests,
+            secrets: SecretValues::default(),
             is_aborting: false,
             has_failed: false,
             checkpoints: 0,
@@ -268,12 +286,13 @@ impl<'a> Engine<'a> {
     }
 
     fn append(&mut self, what: What) -> Result<(), EngineError> {
-        let event = self.recorder.append(Timestamp::now(), what)?;
+        let event = self.recorder.append(Timestamp::now(), self.secrets.withheld_from(what))?;
         (self.on_event)(&event);
         Ok(())
     }
 
     fn append_all(&mut self, all: Vec<What>) -> Result<(), EngineError> {
+        let all = all.into_iter().map(|what| self.secrets.withheld_from(what)).collect();
         for event in self.recorder.append_all(Timestamp::now(), all)? {
             (self.on_event)(&event);
         }
@@ -328,9 +347,7 @@ impl<'a> Engine<'a> {
 
     fn start_what_is_ready(&mut self) -> Result<(), EngineError> {
         while !self.is_aborting && self.running < self.settings.jobs.max(1) {
-            let Some(index) = self.ready.iter().copied().find(|index| self.has_room(*index)) else {
-                return Ok(());
-            };
+            let Some(index) = self.next_to_begin() else { return Ok(()) };
             self.ready.remove(&index);
             let may_run = self.may_run(index);
             if self.state(index) == StageState::Completed {
@@ -354,14 +371,6 @@ impl<'a> Engine<'a> {
             self.start(index)?;
         }
         Ok(())
-    }
-
-    /// Whether what it asks for is not in use.
-    fn has_room(&self, index: usize) -> bool {
-        match (&self.free, self.stage(index)) {
-            (Some(free), Some(stage)) => free.has(&stage.resources),
-            _ => true,
-        }
     }
 
     /// What must not be repeated is not, unless somebody says so.
@@ -400,6 +409,7 @@ impl<'a> Engine<'a> {
         match self.plan.grown(index, &published) {
             Ok(None) => Ok(()),
             Ok(Some(plan)) => {
+                self.session_order = SessionOrder::of(&plan);
                 self.plan = Arc::new(plan);
                 self.take_in_stages();
                 self.tell_instances()
@@ -445,7 +455,11 @@ impl<'a> Engine<'a> {
         let Some(stage) = self.stages.get_mut(index) else { return };
         stage.standing = standing;
         stage.controls = None;
-        if standing != Standing::Completed {
+        if standing == Standing::GivenUp {
+            self.put_out_of_reach(index);
+        }
+        let Some(stage) = self.stages.get_mut(index) else { return };
+        if standing != Standing::Completed || std::mem::replace(&mut stage.has_released, true) {
             return;
         }
         for dependent in stage.dependents.clone() {
@@ -459,6 +473,7 @@ impl<'a> Engine<'a> {
     }
 
     fn start(&mut self, index: usize) -> Result<(), EngineError> {
+        let SessionToBeginWith::Now(session) = self.session_to_begin_with(index)? else { return Ok(()) };
         if self.state(index) == StageState::Failed {
             self.stage_to(index, StageState::Resumable, None)?;
         }
@@ -476,6 +491,7 @@ impl<'a> Engine<'a> {
             controls: controls.clone(),
             python: Arc::clone(&self.python),
             earlier: self.earlier_artifacts(index),
+            session,
             to_resume,
             execution_count: self.checkpoints + 1,
         };
@@ -515,30 +531,42 @@ impl<'a> Engine<'a> {
     }
 
     /// What the run has published so far, as far as a checkpoint should hold it.
-    fn earlier_artifacts(&self, starting: usize) -> Vec<std::path::PathBuf> {
+    fn earlier_artifacts(&self, starting: usize) -> Vec<EarlierArtifact> {
         let completed = |index: &usize| {
             *index != starting
                 && self.stages.get(*index).is_some_and(|stage| stage.standing == Standing::Completed)
         };
+        let session = self.session_before(starting).map(|before| before.stage);
         let is_needed = |index: &usize| {
-            self.stages.get(*index).is_some_and(|stage| {
-                stage.dependents.iter().any(|dependent| {
-                    self.stages.get(*dependent).is_some_and(|next| next.standing != Standing::Completed)
+            session == Some(*index)
+                || self.stages.get(*index).is_some_and(|stage| {
+                    stage.dependents.iter().any(|dependent| {
+                        self.stages.get(*dependent).is_some_and(|next| next.standing != Standing::Completed)
+                    })
                 })
-            })
-        };
-        let paths = |index: usize| {
-            let stage = self.stage(index)?;
-            let folder = self.layout.published(&stage.id).ok()?;
-            let accepted = self.recorded(index)?.accepted.as_ref()?;
-            Some(accepted.artifacts.iter().map(|artifact| folder.join(&artifact.path)).collect::<Vec<_>>())
         };
         let all: Vec<usize> = (0..self.stages.len()).filter(completed).collect();
-        let count = |index: &usize| paths(*index).map_or(0, |paths| paths.len());
+        let count = |index: &usize| {
+            self.recorded(*index)
+                .and_then(|stage| stage.accepted.as_ref())
+                .map_or(0, |accepted| accepted.artifacts.len())
+        };
         let is_few = all.len() <= ARTIFACTS_IN_CHECKPOINT
             && all.iter().map(count).sum::<usize>() <= ARTIFACTS_IN_CHECKPOINT;
         let wanted = all.into_iter().filter(|index| is_few || is_needed(index));
-        wanted.filter_map(paths).flatten().collect()
+        wanted.flat_map(|index| self.published_artifacts(index)).collect()
+    }
+
+    /// What the stage published when it was last accepted.
+    fn published_artifacts(&self, index: usize) -> Vec<EarlierArtifact> {
+        let accepted = self.recorded(index).and_then(|stage| stage.accepted.as_ref());
+        let folder = self.stage(index).and_then(|stage| self.layout.published(&stage.id).ok());
+        let (Some(accepted), Some(folder)) = (accepted, folder) else { return Vec::new() };
+        let earlier = accepted.artifacts.iter().map(|artifact| EarlierArtifact {
+            path: folder.join(&artifact.path),
+            sha256: artifact.sha256.clone(),
+        });
+        earlier.collect()
     }
 
     /// The files of the stage's last own checkpoint. Where it cannot be used, that is told: work is lost.
@@ -692,15 +720,26 @@ impl<'a> Engine<'a> {
                 Some(id) => {
                     let index = self.plan.stage(&id);
                     let controls = index.and_then(|index| self.stages.get(index)?.controls.as_ref());
-                    match controls {
-                        Some(controls) => controls.abort(),
-                        None => {
+                    match (controls, index) {
+                        (Some(controls), _) => controls.abort(),
+                        // It waits for nothing but its turn.
+                        (None, Some(index)) if self.ready.remove(&index) => self.abort_unbegun(index)?,
+                        (None, _) => {
                             self.warn(None, format!("`{id}` is not running, so that it cannot be aborted"))?
                         }
                     }
                 }
             }
         }
+        Ok(())
+    }
+
+    fn abort_unbegun(&mut self, index: usize) -> Result<(), EngineError> {
+        if self.state(index) != StageState::Completed {
+            self.stage_to(index, StageState::Blocked, Some("aborted before it began".to_owned()))?;
+        }
+        self.stages.get_mut(index).into_iter().for_each(|stage| stage.is_aborted = true);
+        self.settle(index, Standing::GivenUp);
         Ok(())
     }
 

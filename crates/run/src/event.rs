@@ -183,11 +183,14 @@ pub enum HowEnded {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Accepted {
-    /// Over the command, its settings and the contents of its inputs.
+    /// Over the command, its settings and the contents of its inputs; of a Python stage also over the session before it.
     pub fingerprint: String,
     /// What the fingerprint is made of besides the inputs, each with a short hash, so that a change can be named.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: BTreeMap<String, String>,
+    /// What the session is known by after a Python stage. None of other stages, and in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     pub inputs: Vec<AcceptedInput>,
     pub artifacts: Vec<AcceptedArtifact>,
 }

@@ -18,6 +18,19 @@ pub(crate) struct SessionState {
     pub(crate) rehydrate: fn(&Manifest) -> Rehydration,
 }
 
+/// Where the session that a stage needs can be had.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[cfg_attr(not(feature = "python"), expect(dead_code, reason = "without a kernel there is no session"))]
+pub(crate) enum SessionSource {
+    /// The kernel has it.
+    Kernel,
+    /// A valid checkpoint holds it.
+    Checkpoint,
+    /// There are valid checkpoints, and none of them holds it.
+    OtherCheckpoint,
+    NoCheckpoint,
+}
+
 /// How a stage ended, the exception that its cell raised, if it did, and what the session was then: the next stage may
 /// have it already when this one is accepted.
 pub(crate) struct StageEnded {

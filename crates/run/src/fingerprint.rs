@@ -40,11 +40,21 @@ struct KernelBasis<'a> {
     interpreter: Option<&'a str>,
     seed: Option<u32>,
     variables: bool,
+    /// Absent for the first, as it was when nobody asked what came before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a str>,
 }
 
 /// `inputs` are the hashes of the stage's inputs, by name. Scripts and programs of the project that the command names count
-/// with their contents as well. `python` is what the plan says of all cells.
-pub fn of_stage(stage: &Stage, python: &Python, root: &Path, inputs: &[(String, String)]) -> String {
+/// with their contents as well. `python` is what the plan says of all cells, and `session` what the session that a cell
+/// runs in is known by (`Accepted::session` of the Python stage before it).
+pub fn of_stage(
+    stage: &Stage,
+    python: &Python,
+    root: &Path,
+    inputs: &[(String, String)],
+    session: Option<&str>,
+) -> String {
     let basis = Basis {
         version: 1,
         stage: &stage.id,
@@ -60,6 +70,7 @@ pub fn of_stage(stage: &Stage, python: &Python, root: &Path, inputs: &[(String, 
             interpreter: python.interpreter.as_deref(),
             seed: python.seed,
             variables: python.saves_variables,
+            session,
         }),
     };
     // Strings and paths from a text are always JSON.
@@ -78,6 +89,12 @@ pub(crate) fn scripts(stage: &Stage, root: &Path) -> Vec<(String, String)> {
         scripts.extend(named_files(verify, root, &directory));
     }
     scripts
+}
+
+/// What the session is known by after an accepted attempt of a Python stage. Another attempt may have left other variables,
+/// although its fingerprint is the same.
+pub(crate) fn of_session(fingerprint: &str, run: &str, attempt: u32) -> String {
+    hash::of_bytes(format!("{fingerprint} {run} {attempt}").as_bytes())
 }
 
 fn named_files(program: &Program, root: &Path, directory: &Path) -> Vec<(String, String)> {
@@ -130,7 +147,7 @@ mod tests {
             "title = \"t\"\n[python]\n{python}\n[[stage]]\nstageId = \"S01_do_work\"\ngoal = \"Do the work\"\n{stage}\n"
         );
         let plan = Plan::read("plan.toml", &text, root).unwrap();
-        of_stage(plan.stages.first().unwrap(), &plan.python, root, &[])
+        of_stage(plan.stages.first().unwrap(), &plan.python, root, &[], None)
     }
 
     /// What decides what a cell does makes it another one.

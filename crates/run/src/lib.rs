@@ -20,6 +20,8 @@ mod python_session;
 pub mod record;
 pub mod report;
 pub mod runs;
+mod secret_values;
+mod session_order;
 mod stage_checkpoint;
 mod stage_now;
 mod stage_parts;

@@ -4,8 +4,9 @@
 use checkpoint::layout::Layout;
 use supervise::Observed;
 
+use crate::attempt::SessionBefore;
 use crate::engine::Settings;
-use crate::executor::{CellJob, StageEnded};
+use crate::executor::{CellJob, SessionSource, StageEnded};
 
 pub(crate) struct NoPythonSession;
 
@@ -25,6 +26,12 @@ impl NoPythonSession {
     ) -> Result<StageEnded, NoSessionError> {
         Err(NoSessionError)
     }
+
+    pub(crate) fn source(&self, _: &Layout, _: &SessionBefore) -> SessionSource {
+        SessionSource::Kernel
+    }
+
+    pub(crate) fn end_of_attempt(&self, _: Option<&str>) {}
 
     pub(crate) fn close(&self) {}
 

@@ -10,6 +10,7 @@ use crate::event::Accepted;
 use crate::plan::{Kind, Plan, Stage};
 use crate::publish;
 use crate::record::{Record, StageRecord};
+use crate::session_order::SessionOrder;
 use crate::stage_now::Known;
 use crate::state::StageState;
 
@@ -46,14 +47,14 @@ struct Decided {
 /// A new run; `runs` are earlier ones of the same title, the newest first.
 pub fn of_new_run(plan: &Plan, layout: &Layout, runs: &[Layout]) -> Vec<StageOutlook> {
     let earlier = EarlierRuns::read(runs);
-    decide_all(plan, layout, &|known, stage, first| {
+    decide_all(plan, layout, &|known, stage, before| {
         let candidates = earlier.of_stage(&stage.id);
         let Some(newest) = candidates.first() else { return Err(never_run()) };
         if stage.kind == Kind::Python {
             return Err((Would::Run, "a new run begins with an empty Python session".to_owned()));
         }
-        first.map_or(Ok(()), |first| Err(waits_for(first)))?;
-        let now = known.look(stage, &newest.accepted).ok_or_else(unreadable)?;
+        before.runs_first.as_deref().map_or(Ok(()), |first| Err(waits_for(first)))?;
+        let now = known.look(stage, &newest.accepted, None).ok_or_else(unreadable)?;
         let same = candidates.iter().find(|made| made.accepted.fingerprint == now.fingerprint);
         let Some(same) = same else {
             return Err((Would::Run, known.changes(stage, &now, &newest.accepted)));
@@ -64,7 +65,7 @@ pub fn of_new_run(plan: &Plan, layout: &Layout, runs: &[Layout]) -> Vec<StageOut
 
 /// A run that goes on; stages in `again` are run whatever became of them.
 pub fn of_resume(plan: &Plan, layout: &Layout, record: &Record, again: &[String]) -> Vec<StageOutlook> {
-    decide_all(plan, layout, &|known, stage, first| {
+    decide_all(plan, layout, &|known, stage, before| {
         let here = record.stage(&stage.id);
         let completed = here.accepted.clone().filter(|_| here.state == StageState::Completed);
         let is_wanted = again.contains(&stage.id) || again.contains(&stage.template);
@@ -74,8 +75,8 @@ pub fn of_resume(plan: &Plan, layout: &Layout, record: &Record, again: &[String]
         if is_wanted {
             return Err((Would::Run, "it is wanted again".to_owned()));
         }
-        first.map_or(Ok(()), |first| Err(waits_for(first)))?;
-        let now = known.look(stage, &accepted).ok_or_else(unreadable)?;
+        before.runs_first.as_deref().map_or(Ok(()), |first| Err(waits_for(first)))?;
+        let now = known.look(stage, &accepted, before.session.as_deref()).ok_or_else(unreadable)?;
         if now.fingerprint != accepted.fingerprint {
             let changes = known.changes(stage, &now, &accepted);
             return match may_run {
@@ -88,6 +89,14 @@ pub fn of_resume(plan: &Plan, layout: &Layout, record: &Record, again: &[String]
             _ => Ok((made, "as it was".to_owned())),
         }
     })
+}
+
+/// What is known of the stages before one.
+struct Before {
+    /// One that makes an input, or that a Python session begins with, and that is not used again.
+    runs_first: Option<String>,
+    /// What the Python session is known by.
+    session: Option<String>,
 }
 
 type Decision = Result<(EarlierStage, String), (Would, String)>;
@@ -133,7 +142,7 @@ fn lost_output(layout: &Layout, id: &str, accepted: &Accepted) -> Option<String>
 fn decide_all(
     plan: &Plan,
     layout: &Layout,
-    decide: &dyn Fn(&Known<'_>, &Stage, Option<&str>) -> Decision,
+    decide: &dyn Fn(&Known<'_>, &Stage, &Before) -> Decision,
 ) -> Vec<StageOutlook> {
     let mut plan = plan.clone();
     let mut decided: Vec<Option<Decided>> = Vec::new();
@@ -141,13 +150,16 @@ fn decide_all(
     while is_changing {
         is_changing = false;
         decided.resize_with(plan.stages.len(), || None);
+        let order = SessionOrder::of(&plan);
         for index in 0..plan.stages.len() {
             let Some(stage) = plan.stages.get(index) else { continue };
             let is_decided = |on: &usize| decided.get(*on).is_some_and(Option::is_some);
-            if is_decided(&index) || !stage.dependencies.iter().all(is_decided) {
+            let mut in_session = order.before(index).take_while(|_| stage.kind == Kind::Python);
+            let is_open = !is_decided(&index) && stage.dependencies.iter().all(is_decided);
+            if !is_open || !in_session.all(|on| is_decided(&on)) {
                 continue;
             }
-            let decision = decide_one(&plan, layout, &decided, stage, decide);
+            let decision = decide_one(&plan, layout, &decided, (index, stage), &order, decide);
             let grown = decision.made.as_ref().and_then(|made| {
                 plan.grown(index, &made.run.published(&stage.id).ok()?).ok().flatten()
             });
@@ -174,18 +186,29 @@ fn decide_one(
     plan: &Plan,
     layout: &Layout,
     decided: &[Option<Decided>],
-    stage: &Stage,
-    decide: &dyn Fn(&Known<'_>, &Stage, Option<&str>) -> Decision,
+    (index, stage): (usize, &Stage),
+    order: &SessionOrder,
+    decide: &dyn Fn(&Known<'_>, &Stage, &Before) -> Decision,
 ) -> Decided {
     let accepted = |place: usize| {
         let made = decided.get(place).and_then(Option::as_ref)?.made.as_ref()?;
         Some(&made.accepted)
     };
     let before = stage.inputs.iter().flat_map(|input| input.source.stages());
-    let first = before.into_iter().find(|on| accepted(**on).is_none());
-    let first = first.and_then(|on| plan.stages.get(*on)).map(|before| before.id.as_str());
+    let mut before: Vec<usize> = before.copied().collect();
+    let mut session = None;
+    if stage.kind == Kind::Python {
+        let in_session: Vec<usize> = order.before(index).collect();
+        session = in_session.first().and_then(|on| accepted(*on));
+        before.extend(in_session);
+    }
+    let first = before.iter().find(|on| accepted(**on).is_none()).and_then(|on| plan.stages.get(*on));
+    let before = Before {
+        runs_first: first.map(|stage| stage.id.clone()),
+        session: session.map(|made| made.session.clone().unwrap_or_else(|| made.fingerprint.clone())),
+    };
     let known = Known { plan, layout, accepted: &accepted };
-    let decision = decide(&known, stage, first);
+    let decision = decide(&known, stage, &before);
     let outlook = |would, why| StageOutlook {
         stage_id: stage.id.clone(),
         parameters: stage.parameters_in_words(),

@@ -1,9 +1,9 @@
 //! The Python session of a run: one kernel, which its stages of kind `python` use one after the other, and the notebook
 //! that shows what they did.
 //!
-//! The kernel is started when the first of them needs it. Where the run has a checkpoint of an earlier stage already,
-//! because it was interrupted, or because a stage had to be ended together with the kernel, the checkpoint is rehydrated
-//! first, and it is verified that everything is there.
+//! The kernel is started when the first of them needs it. Each stage begins with what the accepted ones before it left: where
+//! the kernel does not hold that, because the run was resumed, an attempt was not accepted or the kernel ended, a new one
+//! is started, the last checkpoint is rehydrated, and it is verified that everything is there.
 
 mod lost;
 mod rehydrate;
@@ -15,20 +15,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use checkpoint::RestoreError;
-use checkpoint::layout::{Layout, NameError};
+use checkpoint::layout::{Layout, NameError, VARIABLES_FOLDER};
 use checkpoint::manifest::{NotebookReference, PythonEnvironment};
 use files::FileError;
 use kernel::notebook::{NewCell, Notebook, checkpoint_cell_id, stage_cell_id};
 use kernel::python_environment::{self, FindError, Surroundings};
-use kernel::rehydration::{self, SavedVariables, VARIABLES_FOLDER, VariablesError};
+use kernel::rehydration::{self, SavedVariables, VariablesError};
 use kernel::{CellEnding, ExecutedCell, Kernel, KernelError, Launch, Spool};
 use serde_json::Value;
 use supervise::{Cause, Ending, How, Observed, OutputKept, Status};
 use text::error_chain;
 
-use crate::attempt::Job;
+use crate::attempt::{Job, SessionBefore};
 use crate::engine::Settings;
-use crate::executor::{CellJob, SessionState, StageEnded};
+use crate::executor::{CellJob, SessionSource, SessionState, StageEnded};
 use crate::plan::{Program, Stage};
 use crate::publish::{self, PublishError};
 use rehydrate::LastSaved;
@@ -39,19 +39,17 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How often a stage that waits for the kernel looks whether it is free, or whether it is to end.
 const TURN: Duration = Duration::from_millis(10);
 
+/// An idle kernel answers at once.
+const ANSWER: Duration = Duration::from_secs(10);
+
 /// What checkstone itself asks of the kernel between cells.
 const SHORT: Duration = Duration::from_secs(30);
 
 /// Saving variables is bounded like a stage.
 const SAVING: Duration = Duration::from_secs(600);
 
-/// Python code that gives a stage its environment and folder: `ENVIRONMENT` and `FOLDER`.
-const BEGIN_STAGE: &str = "
-import json, os
-os.environ.clear()
-os.environ.update(json.loads(ENVIRONMENT))
-os.chdir(FOLDER)
-";
+/// Python code that gives a stage its folder and its environment variables.
+const BEGIN_STAGE: &str = include_str!("python_session/begin_stage.py");
 
 /// Python code that seeds the generators of a new session with `SEED`.
 const SEED: &str = "
@@ -90,6 +88,8 @@ pub(crate) enum SessionError {
     Restore(#[from] RestoreError),
     #[error(transparent)]
     Variables(#[from] VariablesError),
+    #[error("the kernel has just ended, and no valid checkpoint holds what `{stage}` left in the session")]
+    Lost { stage: String },
     #[error("the checkpoint `{checkpoint}` cannot be rehydrated: {why}")]
     Rehydrate { checkpoint: String, why: String },
 }
@@ -129,6 +129,8 @@ struct SharedSession {
     /// Cells whose displays can still change: cell and output, by display id.
     displays: BTreeMap<String, Vec<(String, usize)>>,
     execution_count: u64,
+    /// What the kernel's session is known by; none while nobody knows what is in it.
+    known_as: Option<String>,
     /// Whether a person confirmed checkpoints that are not this machine's own.
     is_trusted: bool,
 }
@@ -171,12 +173,29 @@ impl PythonSession {
         }
     }
 
+    /// Where a stage can have what the one before it left.
+    pub(crate) fn source(&self, layout: &Layout, before: &SessionBefore) -> SessionSource {
+        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        if inside.holds(Some(before)) && inside.kernel.as_mut().is_some_and(|kernel| kernel.answers(ANSWER)) {
+            return SessionSource::Kernel;
+        }
+        inside.known_as = None;
+        // Where they cannot be looked at, the stage says so when it wants to begin.
+        LastSaved::find(layout, Some(before)).map_or(SessionSource::Checkpoint, |found| found.source())
+    }
+
+    /// An attempt is over: what the session is known by from now on, if the attempt was accepted.
+    pub(crate) fn end_of_attempt(&self, known_as: Option<&str>) {
+        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        inside.known_as = known_as.map(str::to_owned);
+        let kernel = if known_as.is_none() { inside.kernel.take() } else { None };
+        drop(inside);
+        kernel.into_iter().for_each(Kernel::shut_down);
+    }
+
     /// The run is over.
     pub(crate) fn close(&self) {
-        let kernel = self.inside.lock().unwrap_or_else(PoisonError::into_inner).kernel.take();
-        if let Some(kernel) = kernel {
-            kernel.shut_down();
-        }
+        self.end_of_attempt(None);
     }
 
     /// Puts the cell of a saved checkpoint into the notebook; answers with what a person should know.
@@ -204,17 +223,10 @@ impl SharedSession {
         cell_job: &CellJob<'_>,
         observe: &mut dyn FnMut(Observed),
     ) -> Result<StageEnded, SessionError> {
-        let CellJob { job, stage, environment, limits, warn } = *cell_job;
+        let CellJob { job, stage, limits, warn, .. } = *cell_job;
         let code = code(job, stage)?;
         go_on(job)?;
-        if self.kernel.as_mut().is_none_or(|kernel| !kernel.is_alive()) {
-            self.kernel = None;
-            self.start(cell_job)?;
-        }
-        let kernel = self.kernel.as_mut().ok_or(SessionError::NoKernel)?;
-        kernel.heed(&job.controls);
-        go_on(job)?;
-        begin_stage(kernel, &job.layout.root().join(&stage.directory), environment)?;
+        self.begin(cell_job)?;
         let attempt = job.layout.attempt(&stage.id, job.attempt)?;
         let spool = spool(&job.layout, &attempt.join("output.log"));
         let cell = |running| {
@@ -228,7 +240,7 @@ impl SharedSession {
         };
         self.put(cell(Some(&code)), warn);
         let kernel = self.kernel.as_mut().ok_or(SessionError::NoKernel)?;
-        let executed = kernel.execute(&code, &spool, limits, &job.controls, observe)?;
+        let mut executed = kernel.execute(&code, &spool, limits, &job.controls, observe)?;
         let isolated = kernel.isolated();
         self.note(cell(None), &executed, warn);
         if let Some(trouble) = &executed.trouble {
@@ -236,6 +248,10 @@ impl SharedSession {
         }
         if executed.ending == CellEnding::Finished && job.plan.python.saves_variables {
             self.save_variables(job, &attempt.join("artifacts"), warn)?;
+            // Whoever took the kernel along before its variables were saved is the one that failed.
+            if let Some(status) = self.kernel.as_mut().and_then(Kernel::ended) {
+                executed.ending = CellEnding::Died(status);
+            }
         }
         let (how, status, raised) = described(&executed.ending, executed.elapsed);
         if self.kernel.as_mut().is_some_and(|kernel| !kernel.is_alive()) {
@@ -258,6 +274,53 @@ impl SharedSession {
             isolated,
         };
         Ok(StageEnded { ending, raised, state: self.state(&job.layout, &stage.id, job.attempt) })
+    }
+
+    /// Whether the kernel has what the stage before left, and nothing else.
+    fn holds(&mut self, before: Option<&SessionBefore>) -> bool {
+        let is_alive = self.kernel.as_mut().is_some_and(|kernel| kernel.ended().is_none());
+        is_alive && before.is_some_and(|before| self.known_as.as_ref() == Some(&before.session))
+    }
+
+    /// Makes the session ready for the stage. A kernel that has ended since the last one, or does not answer, is replaced:
+    /// that is not this stage's doing.
+    fn begin(&mut self, cell_job: &CellJob<'_>) -> Result<(), SessionError> {
+        let job = cell_job.job;
+        if self.holds(job.session.as_ref()) {
+            match self.give(cell_job) {
+                Ok(()) => return Ok(()),
+                Err(error) => {
+                    go_on(job)?;
+                    (cell_job.warn)(format!("a new kernel is started: {}", error_chain(&error)));
+                }
+            }
+        }
+        self.kernel = None;
+        self.start(cell_job)?;
+        self.give(cell_job)
+    }
+
+    /// Gives the stage its folder and its environment.
+    fn give(&mut self, cell_job: &CellJob<'_>) -> Result<(), SessionError> {
+        let CellJob { job, stage, .. } = *cell_job;
+        self.known_as = None;
+        let kernel = self.kernel.as_mut().ok_or(SessionError::NoKernel)?;
+        kernel.heed(&job.controls);
+        go_on(job)?;
+        // Those of the plan, and ours.
+        let own = cell_job.environment.iter().filter(|variable| !job.environment.contains(variable));
+        let (given, folder) = (variables(own), job.layout.root().join(&stage.directory));
+        let arguments = [
+            ("GIVEN", given.to_string()),
+            ("INHERITED", variables(job.environment.iter()).to_string()),
+            ("FOLDER", folder.to_string_lossy().into_owned()),
+        ];
+        kernel.run_apart(
+            BEGIN_STAGE,
+            &arguments.each_ref().map(|(name, text)| (*name, text.as_str())),
+            SHORT,
+        )?;
+        Ok(())
     }
 
     /// What a checkpoint of this stage should say of the session.
@@ -299,7 +362,7 @@ impl SharedSession {
         };
         // The checkpoint is looked at while the kernel starts.
         let (kernel, last_saved) = std::thread::scope(|scope| {
-            let last_saved = scope.spawn(|| LastSaved::find(layout));
+            let last_saved = scope.spawn(|| LastSaved::find(layout, job.session.as_ref()));
             let kernel = Kernel::start(&launch, &job.controls).map_err(|error| {
                 found.remedy(&error).map_or(SessionError::Kernel(error), SessionError::NoIpykernel)
             });
@@ -368,6 +431,12 @@ impl SharedSession {
                         unsaved.name, unsaved.kind, unsaved.why
                     ));
                 }
+                for copy in &saved.copies {
+                    warn(format!(
+                        "`{}` shares its memory with `{}`; after a resume it is a copy",
+                        copy.name, copy.of
+                    ));
+                }
             }
             Err(error) => {
                 // Half of them would be taken for all.
@@ -396,18 +465,11 @@ fn code(job: &Job, stage: &Stage) -> Result<String, SessionError> {
     }
 }
 
-fn begin_stage(
-    kernel: &mut Kernel,
-    folder: &Path,
-    environment: &[(OsString, OsString)],
-) -> Result<(), SessionError> {
-    let pairs = environment.iter().map(|(name, value)| {
+fn variables<'a>(environment: impl Iterator<Item = &'a (OsString, OsString)>) -> Value {
+    let pairs = environment.map(|(name, value)| {
         (name.to_string_lossy().into_owned(), Value::String(value.to_string_lossy().into_owned()))
     });
-    let environment = Value::Object(pairs.collect()).to_string();
-    let given = [("ENVIRONMENT", environment.as_str()), ("FOLDER", &folder.to_string_lossy())];
-    kernel.run_apart(BEGIN_STAGE, &given, SHORT)?;
-    Ok(())
+    Value::Object(pairs.collect())
 }
 
 fn spool(layout: &Layout, path: &Path) -> Spool {

@@ -2,6 +2,7 @@
 
 use files::{FileError, Links, atomic_file, regular_file};
 
+mod figure;
 mod gantt;
 mod html;
 mod markdown;
@@ -17,6 +18,7 @@ use jiff::Timestamp;
 use crate::fingerprint;
 use crate::record::{self, RecordError};
 
+pub use figure::Figure;
 pub use html::Excerpt;
 pub use story::{Attempt, Incident, Outcome, Sitting, StageStory, Story};
 
@@ -37,6 +39,9 @@ pub enum ReportError {
 pub struct Report {
     pub story: Story,
     excerpts: Vec<Excerpt>,
+    figures: Vec<Figure>,
+    /// Pictures that are too large, or too many, for a page.
+    figures_left_out: usize,
     generated_at: Timestamp,
 }
 
@@ -56,7 +61,8 @@ impl Report {
             .unwrap_or_else(|_| Vec::new());
         let story = Story::of(&events, &order);
         let excerpts = excerpts(layout, &story);
-        Ok(Self { story, excerpts, generated_at: now })
+        let (figures, figures_left_out) = figure::figures(layout, &story);
+        Ok(Self { story, excerpts, figures, figures_left_out, generated_at: now })
     }
 
     /// The Markdown file with its blocks refreshed.
@@ -65,7 +71,7 @@ impl Report {
     }
 
     pub fn html(&self) -> String {
-        html::page(&self.story, &self.excerpts, self.generated_at)
+        html::page(self)
     }
 
     /// Writes `reports/{title}/README.md` and `reports/{title}/{run}/report.html`, each whole or not at all.

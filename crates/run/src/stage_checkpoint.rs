@@ -10,6 +10,7 @@ use checkpoint::{RestoreError, SaveError, SaveRequest, SaveWarning, SavedCheckpo
 use jiff::Timestamp;
 use text::error_chain;
 
+use crate::attempt::EarlierArtifact;
 use crate::event::What;
 use crate::executor::SessionState;
 use crate::publish::{self, PublishError};
@@ -43,7 +44,7 @@ pub(crate) fn after_stage(
     layout: &Layout,
     stage: &str,
     published: &[PathBuf],
-    earlier: &[PathBuf],
+    earlier: &[EarlierArtifact],
     execution_count: u64,
     session: Option<SessionState>,
 ) -> Result<WithWarnings, StageCheckpointError> {
@@ -67,7 +68,7 @@ pub(crate) fn mid_stage(
     layout: &Layout,
     stage: &str,
     artifacts: &Path,
-    earlier: &[PathBuf],
+    earlier: &[EarlierArtifact],
     execution_count: u64,
 ) -> Result<WithWarnings, StageCheckpointError> {
     let files = publish::files(artifacts)?;
@@ -173,9 +174,10 @@ pub(crate) fn bring_back(
 }
 
 /// What was there before and is there no more cannot be in a checkpoint; it is made anew where it is needed.
-fn together(own: &[PathBuf], earlier: &[PathBuf]) -> Vec<PathBuf> {
+fn together(own: &[PathBuf], earlier: &[EarlierArtifact]) -> Vec<PathBuf> {
     let is_there = |path: &&PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-    own.iter().chain(earlier.iter().filter(is_there)).cloned().collect()
+    let earlier = earlier.iter().map(|artifact| &artifact.path).filter(is_there);
+    own.iter().chain(earlier).cloned().collect()
 }
 
 fn with_warnings(saved: SavedCheckpoint, is_mid_stage: bool) -> WithWarnings {

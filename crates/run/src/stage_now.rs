@@ -26,15 +26,15 @@ pub(crate) struct Known<'a> {
 
 impl Known<'_> {
     /// `before` is what the stage was known by once: an input with the same identity is not read again. `None` if an input cannot
-    /// be read.
-    pub(crate) fn look(&self, stage: &Stage, before: &Accepted) -> Option<StageNow> {
+    /// be read. `session` is what a Python session is known by in which the stage would begin.
+    pub(crate) fn look(&self, stage: &Stage, before: &Accepted, session: Option<&str>) -> Option<StageNow> {
         let inputs: Vec<AcceptedInput> =
             stage.inputs.iter().map(|input| self.input(input, before)).collect::<Option<_>>()?;
         let hashes: Vec<(String, String)> =
             inputs.iter().map(|input| (input.name.clone(), input.sha256.clone())).collect();
         let root = self.layout.root();
         Some(StageNow {
-            fingerprint: fingerprint::of_stage(stage, &self.plan.python, root, &hashes),
+            fingerprint: fingerprint::of_stage(stage, &self.plan.python, root, &hashes, session),
             inputs,
         })
     }

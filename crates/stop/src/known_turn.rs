@@ -70,7 +70,7 @@ impl KnownTurn {
         let recorded = shown.and_then(|turn| turn.id.clone());
         let known_prompt = recorded.is_some();
         let key = recorded.or_else(|| event.payload.turn.clone());
-        let opened_at = shown.and_then(|turn| turn.started_at.as_deref()?.parse().ok());
+        let opened_at = shown.and_then(|turn| turn.started_at);
         let mut known = Self { key, opened_at, ..Self::default() };
         let Some(journal) = journal else { return Ok(known) };
         journal.read(|reader| {

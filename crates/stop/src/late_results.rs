@@ -187,7 +187,7 @@ fn add_results(
     let (mut commands, mut is_new) = (Vec::new(), false);
     for call in calls {
         let known = inputs.calls.iter_mut().find(|known| known.call.id == call.id);
-        let began = call.at.as_deref().and_then(|at| at.parse::<Timestamp>().ok());
+        let began = call.at;
         let is_of_turn = began.is_some_and(|began| began + SLACK >= turn.opened_at && began <= stop);
         let command = call.command.clone();
         match known {

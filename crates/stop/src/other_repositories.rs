@@ -115,9 +115,8 @@ fn may_write(command: &SimpleCommand) -> bool {
 }
 
 fn run_time(recorded: &RecordedCall, now: Timestamp) -> RunTime {
-    let time = |text: &Option<String>| text.as_deref().and_then(|text| text.parse::<Timestamp>().ok());
-    let began = time(&recorded.call.at).unwrap_or(now);
-    let ended = time(&recorded.call.ended_at).unwrap_or(now);
+    let began = recorded.call.at.unwrap_or(now);
+    let ended = recorded.call.ended_at.unwrap_or(now);
     (began.saturating_sub(SLACK).unwrap_or(began), ended.saturating_add(SLACK).unwrap_or(ended))
 }
 

@@ -137,7 +137,7 @@ fn written(inputs: &Inputs, since: Timestamp) -> BTreeSet<BytePath> {
     let Changes::Known(set) = &inputs.changes else { return BTreeSet::new() };
     let mut paths: Vec<PathBuf> = Vec::new();
     let is_since = |recorded: &&RecordedCall| {
-        let at = recorded.call.at.as_deref().and_then(|at| at.parse::<Timestamp>().ok());
+        let at = recorded.call.at;
         at.is_none_or(|at| at >= since)
     };
     for recorded in inputs.calls.iter().filter(is_since) {

@@ -258,8 +258,8 @@ impl VerifiedPlace<'_> {
             command: Some(run.command.to_owned()),
             outcome: Outcome::Ok,
             exit_code: Some(0),
-            at: Some(run.began.to_string()),
-            ended_at: Some(run.ended.to_string()),
+            at: Some(run.began),
+            ended_at: Some(run.ended),
             ..Call::default()
         };
         let verdict = self.judge(&candidates, vec![call], run.cwd);

@@ -1,5 +1,6 @@
 //! Small tools for text that several crates need. Pure: starts no process, opens no file, asks for no time.
 
+mod base64;
 mod counted;
 mod duration;
 mod error_chain;
@@ -14,6 +15,7 @@ mod table;
 mod width;
 mod word_finder;
 
+pub use base64::base64;
 pub use counted::{counted, listed};
 pub use duration::{duration_in_words, parse_duration, short_duration};
 pub use error_chain::error_chain;

@@ -26,7 +26,11 @@ impl Format {
 /// Lines looked at from the end. One would do, were it not torn or of a kind that several clients write.
 const LINES: usize = 20;
 
-const WINDOW: u64 = 64 * 1024;
+/// A client that is so many lines ahead of the others has written the file.
+const SURE_LEAD: usize = 3;
+
+/// Few lines are longer.
+const WINDOW: u64 = 16 * 1024;
 
 /// Enough of a document to tell it from lines.
 const DOCUMENT_HEAD: u64 = 4 * 1024;
@@ -40,7 +44,7 @@ pub(crate) fn format(source: &Source<'_>, named: Option<Agent>) -> Option<Format
         return Some(Format::Lines(agent));
     }
     let mut votes = [0_usize; Agent::ALL.len()];
-    let mut lines = ReverseLines::new(source, WINDOW, 16 * WINDOW);
+    let mut lines = ReverseLines::new(source, WINDOW, 64 * WINDOW);
     for left in (0..LINES).rev() {
         let Ok(Some(line)) = lines.next_line() else { break };
         let Ok(text) = std::str::from_utf8(line.bytes) else { continue };
@@ -50,9 +54,9 @@ pub(crate) fn format(source: &Source<'_>, named: Option<Agent>) -> Option<Format
         }
         let mut ranking = votes;
         ranking.sort_unstable();
-        // Nobody can catch up with the first any more.
         let [.., second, first] = ranking;
-        if first > second + left {
+        // Or nobody can catch up with the first any more.
+        if first >= second + SURE_LEAD || first > second + left {
             break;
         }
     }

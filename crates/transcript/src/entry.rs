@@ -4,6 +4,7 @@
 use crate::command_output::CommandOutput;
 use crate::file_edit::FileEdit;
 use crate::model::{Call, Kind, Outcome};
+use jiff::Timestamp;
 
 /// How the ids of tasks begin that are scripts, which end without an exit code.
 pub(crate) const SCRIPT: &str = "script ";
@@ -95,7 +96,7 @@ pub(crate) enum Entry {
 #[derive(Debug)]
 pub(crate) struct Prompt {
     pub(crate) text: String,
-    pub(crate) at: Option<String>,
+    pub(crate) at: Option<Timestamp>,
     pub(crate) standing: Standing,
     /// The agent is to plan, and to change nothing.
     pub(crate) is_planning: bool,
@@ -120,7 +121,7 @@ pub(crate) enum Standing {
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) text: String,
-    pub(crate) at: Option<String>,
+    pub(crate) at: Option<Timestamp>,
 }
 
 /// The context in use after one response.
@@ -165,7 +166,7 @@ pub(crate) struct CallResult {
     pub(crate) outcome: Outcome,
     pub(crate) exit_code: Option<i32>,
     pub(crate) user_stopped: bool,
-    pub(crate) at: Option<String>,
+    pub(crate) at: Option<Timestamp>,
     pub(crate) snippet: Option<String>,
     /// The output, where it can be a command's.
     pub(crate) output: CommandOutput,

@@ -2,6 +2,9 @@
 //! record that is not understood.
 
 pub(crate) mod claude;
+mod claude_calls;
+mod claude_line;
+mod claude_result;
 pub(crate) mod codex;
 mod codex_calls;
 mod codex_output;

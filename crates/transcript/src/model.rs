@@ -1,6 +1,7 @@
 //! The plain data that reading a transcript yields: who, which turn, which calls, and how much of it was
 //! understood. These types are also the JSON that `checkstone timeline --json` prints.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::command_output::CommandOutput;
@@ -73,8 +74,9 @@ pub struct Reading {
 pub struct Turn {
     /// The prompt's text; at most 16,384 characters of it, head and tail.
     pub prompt: String,
-    /// When it was recorded, as written.
-    pub started_at: Option<String>,
+    /// When it was recorded.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub started_at: Option<Timestamp>,
     /// The client's own id of the turn, where it has one.
     pub id: Option<String>,
     /// The line of the prompt, counted from 1; null in files too large to count.
@@ -148,8 +150,10 @@ pub struct Call {
     pub exit_code: Option<i32>,
     /// The person rejected or interrupted the call: not evidence, and not an error of the code.
     pub user_stopped: bool,
-    pub at: Option<String>,
-    pub ended_at: Option<String>,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub at: Option<Timestamp>,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub ended_at: Option<Timestamp>,
     /// It ended, but the client does not say with which status; what the output shows decides.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_status_hidden: bool,
@@ -198,7 +202,7 @@ pub enum Outcome {
 pub struct Message {
     /// At most 500 characters, head and tail.
     pub text: String,
-    pub at: Option<String>,
+    pub at: Option<Timestamp>,
     /// How many of the turn's calls came before it.
     pub calls_before: usize,
 }

@@ -154,7 +154,7 @@ impl TurnStart {
 
     /// Whether the turn was over before.
     fn is_after(&self, turn: &Turn) -> bool {
-        let began = turn.started_at.as_deref().and_then(subagents::instant);
+        let began = turn.started_at;
         !self.is_reached(turn)
             && began.and_then(|began| began.checked_add(SLACK).ok()).is_some_and(|began| began < self.at)
     }
@@ -442,10 +442,5 @@ fn opening_turn(placed: &Placed) -> Option<Turn> {
         _ => None,
     });
     let Prompt { text, at, .. } = prompt?;
-    Some(Turn {
-        prompt: text.clone(),
-        started_at: at.clone(),
-        id: placed.record.turn.clone(),
-        line: placed.line,
-    })
+    Some(Turn { prompt: text.clone(), started_at: *at, id: placed.record.turn.clone(), line: placed.line })
 }

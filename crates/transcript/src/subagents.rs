@@ -30,7 +30,7 @@ pub(crate) fn add_calls(
     turn: &Turn,
     options: &Options,
 ) {
-    let Some(began) = turn.started_at.as_deref().and_then(instant) else { return };
+    let Some(began) = turn.started_at else { return };
     let files = match agent {
         Agent::Claude => {
             let mut files = claude_files(transcript, began);
@@ -67,8 +67,8 @@ pub(crate) fn merge(timeline: &mut Timeline, found: Vec<(String, Vec<Call>)>) {
     }
     sort_by_time(calls);
     for message in messages {
-        if let Some(at) = message.at.as_deref().and_then(instant) {
-            let earlier = |call: &Call| call.at.as_deref().and_then(instant).is_none_or(|made| made <= at);
+        if let Some(at) = message.at {
+            let earlier = |call: &Call| call.at.is_none_or(|made| made <= at);
             message.calls_before = calls.partition_point(earlier);
         }
     }
@@ -162,7 +162,7 @@ fn calls_since(
         seen.push(offset);
         let mut record = format::record(agent, line.bytes).marked(options.mark);
         texts.add(&mut record);
-        if made_at(&record).and_then(instant).is_some_and(|at| at < began) {
+        if made_at(&record).is_some_and(|at| at < began) {
             break;
         }
         if !record.entries.is_empty() {
@@ -175,17 +175,13 @@ fn calls_since(
     timeline::timeline(records).calls
 }
 
-pub(crate) fn made_at(record: &Record) -> Option<&str> {
+pub(crate) fn made_at(record: &Record) -> Option<Timestamp> {
     record.entries.iter().find_map(|entry| match entry {
-        Entry::Call(made) => made.call.at.as_deref(),
-        Entry::Result(result) => result.at.as_deref(),
-        Entry::Said(said) => said.at.as_deref(),
+        Entry::Call(made) => made.call.at,
+        Entry::Result(result) => result.at,
+        Entry::Said(said) => said.at,
         _ => None,
     })
-}
-
-pub(crate) fn instant(text: &str) -> Option<Timestamp> {
-    text.parse().ok()
 }
 
 /// By time; calls without one stay behind the call before them.
@@ -193,7 +189,7 @@ fn sort_by_time(calls: &mut [Call]) {
     let mut latest = Timestamp::MIN;
     let mut keyed: Vec<(Timestamp, Call)> = Vec::with_capacity(calls.len());
     for call in calls.iter_mut() {
-        if let Some(at) = call.at.as_deref().and_then(instant) {
+        if let Some(at) = call.at {
             latest = at;
         }
         keyed.push((latest, std::mem::take(call)));

@@ -8,6 +8,7 @@ use crate::entry::{CallMade, CallResult, ContextUse, Entry, Record, SCRIPT, SNIP
 use crate::json_text;
 use crate::model::{Call, Kind, Message, Outcome};
 use crate::windows_path::unix_spelling;
+use jiff::Timestamp;
 
 /// A record and where it stands.
 #[derive(Debug)]
@@ -198,7 +199,7 @@ impl Timeline {
         {
             let hidden = result.is_status_hidden;
             let outcome = if hidden { Outcome::Unknown } else { result.outcome };
-            self.task_ended(started, outcome, result.exit_code, result.at.clone());
+            self.task_ended(started, outcome, result.exit_code, result.at);
             if let Some(call) = self.calls.get_mut(started) {
                 call.is_status_hidden |= hidden && call.kind == Kind::Shell;
             }
@@ -219,7 +220,7 @@ impl Timeline {
         self.settle(place, result);
     }
 
-    fn task_ended(&mut self, place: usize, outcome: Outcome, exit_code: Option<i32>, at: Option<String>) {
+    fn task_ended(&mut self, place: usize, outcome: Outcome, exit_code: Option<i32>, at: Option<Timestamp>) {
         let Some(call) = self.calls.get_mut(place) else { return };
         if call.outcome != Outcome::Unknown {
             return;

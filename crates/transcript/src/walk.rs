@@ -18,7 +18,7 @@ use crate::model::{Agent, Reading};
 use crate::reader::{self, Counts, FoundTurn, Options, is_blank, record_of, records_of_document};
 use crate::session_state::SessionWatch;
 use crate::source::Source;
-use crate::subagents::{instant, made_at};
+use crate::subagents::made_at;
 use crate::timeline::Placed;
 use crate::turn::{Search, TurnFinder};
 use crate::unreadable::Unreadable;
@@ -453,8 +453,8 @@ fn is_work(record: &Record) -> bool {
 
 fn time_of(record: &Record) -> Option<Timestamp> {
     let prompt = record.entries.iter().find_map(|entry| match entry {
-        Entry::Prompt(prompt) => prompt.at.as_deref(),
+        Entry::Prompt(prompt) => prompt.at,
         _ => None,
     });
-    prompt.or_else(|| made_at(record)).and_then(instant)
+    prompt.or_else(|| made_at(record))
 }

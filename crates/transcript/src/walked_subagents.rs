@@ -10,7 +10,7 @@ use crate::kept_texts::KeptTexts;
 use crate::model::{Agent, Call, Turn};
 use crate::reader::{Options, is_blank, record_of};
 use crate::source::Source;
-use crate::subagents::{self, instant, made_at};
+use crate::subagents::{self, made_at};
 use crate::timeline::{self, Placed, Timeline};
 
 /// What is read of a sub-agent's file at once.
@@ -51,7 +51,7 @@ impl WalkedSubagents {
         until: Option<Timestamp>,
         options: &Options,
     ) {
-        let Some(began) = turn.started_at.as_deref().and_then(instant) else { return };
+        let Some(began) = turn.started_at else { return };
         self.find(timeline);
         let (agent, named) = (self.agent, &timeline.subagents);
         let mut budget = options.max_bytes;
@@ -92,7 +92,7 @@ impl SubagentFile {
         // When it began says whether it has to be opened for a turn at all.
         file.open();
         while let Some(placed) = file.next(agent) {
-            file.began = made_at(&placed.record).and_then(instant);
+            file.began = made_at(&placed.record);
             if file.began.is_some() {
                 break;
             }
@@ -144,7 +144,7 @@ impl SubagentFile {
         let mut texts = KeptTexts::default();
         while let Some(mut placed) = self.next(agent) {
             texts.add(&mut placed.record);
-            let at = made_at(&placed.record).and_then(instant);
+            let at = made_at(&placed.record);
             if until.is_some_and(|until| at.is_some_and(|at| at >= until)) {
                 self.ahead = Some(placed);
                 break;

@@ -90,7 +90,7 @@ fn unreadable(arguments: &TimelineArguments, reading: &Reading) -> CommandError 
 /// The turn for people: the prompt, one line a call, and how much of it was understood.
 pub(crate) fn table(reading: &Reading, width: Option<usize>) -> String {
     let mut text = String::new();
-    let began = reading.turn.as_ref().and_then(|turn| instant(turn.started_at.as_deref()));
+    let began = reading.turn.as_ref().and_then(|turn| turn.started_at);
     let client = reading.agent.map_or("unknown client", settings::client);
     let _ = writeln!(text, "{STRONG}{client}{STRONG:#}, {}", summary(reading, began));
     if let Some(turn) = &reading.turn {
@@ -116,7 +116,7 @@ fn summary(reading: &Reading, began: Option<Timestamp>) -> String {
         let _ = write!(summary, ", {BAD}{failed} failed{BAD:#}");
     }
     if let Some(began) = began {
-        let last = reading.calls.iter().filter_map(|call| instant(call.ended_at.as_deref())).max();
+        let last = reading.calls.iter().filter_map(|call| call.ended_at).max();
         if let Some(last) = last {
             let _ = write!(summary, ", in {}", seconds(began, last));
         }
@@ -127,7 +127,7 @@ fn summary(reading: &Reading, began: Option<Timestamp>) -> String {
 
 fn call_lines(text: &mut String, call: &Call, began: Option<Timestamp>, tools: usize, width: Option<usize>) {
     let (style, mark) = mark(call);
-    let when = match (began, instant(call.at.as_deref())) {
+    let when = match (began, call.at) {
         (Some(began), Some(at)) => format!("+{}", seconds(began, at)),
         _ => String::new(),
     };
@@ -191,10 +191,6 @@ fn footing(reading: &Reading) -> String {
         }
     }
     footing
-}
-
-fn instant(text: Option<&str>) -> Option<Timestamp> {
-    text?.parse().ok()
 }
 
 fn seconds(from: Timestamp, to: Timestamp) -> String {

@@ -9,6 +9,7 @@ mod page;
 mod parameters;
 #[cfg(feature = "python")]
 mod python;
+mod resources;
 mod resumes;
 mod told;
 

@@ -100,11 +100,9 @@ pub(crate) fn staleness(
     if only_ran && work.has_unknown_writer(covers) {
         return Some("it may have written what changed itself".to_owned());
     }
-    let ended = ran.call.ended_at.as_deref().filter(|_| !only_ran).or(ran.call.at.as_deref());
-    let ended = ended?;
+    let ended = ran.call.ended_at.filter(|_| !only_ran).or(ran.call.at)?;
     // Without a fraction a record is exact to the second; with one, the clock of the files is the coarser one.
-    let slack = if ended.contains('.') { FILE_CLOCK_NS } else { SLACK_NS };
-    let ended: Timestamp = ended.parse().ok()?;
+    let slack = if ended.subsec_nanosecond() == 0 { SLACK_NS } else { FILE_CLOCK_NS };
     let is_newer = |file: &&Changed| {
         let Some(written) =
             file.modified_ns.and_then(|nanoseconds| Timestamp::from_nanosecond(nanoseconds.into()).ok())

@@ -96,8 +96,8 @@ pub(crate) fn with_files(calls: Vec<Call>, files: Vec<ChangedFile>) -> Inputs {
         let ended = began(place) + SignedDuration::from_secs(5);
         let call = Call {
             id: format!("call-{place}"),
-            at: call.at.or(Some(began(place).to_string())),
-            ended_at: call.ended_at.or(Some(ended.to_string())),
+            at: call.at.or(Some(began(place))),
+            ended_at: call.ended_at.or(Some(ended)),
             line: Some(place as u64 + 1),
             ..call
         };

@@ -16,7 +16,7 @@ const BUILT_IN: &str = "\
 const OF_IPYTHON: &str = "In Out get_ipython";
 /// What the rehydration cell imports, or the stages are likely to.
 const MODULES: &str =
-    "IPython PIL contextlib importlib joblib json np numpy pandas pathlib pd pickle pyarrow random sys";
+    "IPython PIL contextlib importlib joblib json np numpy os pandas pathlib pd pickle pyarrow random sys";
 
 /// One name per path, in the paths' order. Files of one stem are told apart by their extension, and what is still the
 /// same by a number.

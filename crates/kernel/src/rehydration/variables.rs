@@ -7,15 +7,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
+use checkpoint::layout::VARIABLES_FOLDER;
 use checkpoint::manifest::Manifest;
 use serde::Deserialize;
 
 use super::{Loads, NUMPY, Pickles, RehydrationCell, Variable, WhyWithheld, WithheldArtifact, names};
 use crate::python_literal::python_literal;
 use crate::{Kernel, KernelError};
-
-/// The folder beside a stage's artifacts that holds the saved variables.
-pub const VARIABLES_FOLDER: &str = "checkstone-variables";
 
 /// Run in the kernel with `FOLDER` set: saves what can be saved there, and writes the index last.
 const SAVE_VARIABLES: &str = include_str!("save_variables.py");
@@ -43,6 +41,18 @@ pub struct SavedVariables {
     /// Generators whose state is in `values.json`: `random`, `numpy`.
     #[serde(default)]
     pub generators: Vec<String>,
+    /// What else of the process is in `values.json`: `environment`, `path`, `submodules`.
+    #[serde(default)]
+    pub surroundings: Vec<String>,
+    /// Arrays that share their memory with another one, and will not after a resume.
+    #[serde(default)]
+    pub copies: Vec<ArrayCopy>,
+}
+
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
+pub struct ArrayCopy {
+    pub name: String,
+    pub of: String,
 }
 
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
@@ -62,7 +72,10 @@ pub enum Way {
     Npy,
     Parquet,
     Series,
+    /// A file of its own, as version 1 of the index has it.
     Pickle,
+    /// In the one pickle of the session.
+    Session,
 }
 
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
@@ -107,11 +120,16 @@ impl SavedVariables {
     /// before it.
     pub fn index_of(manifest: &Manifest) -> Option<&str> {
         let wanted = format!("/{VARIABLES_FOLDER}/index.json");
-        let own = format!("/{}{wanted}", manifest.stage_id);
         let paths = || manifest.artifacts.iter().map(|artifact| artifact.relative_path.as_str());
-        paths()
-            .find(|path| path.ends_with(&own))
+        Self::index_among(manifest, &manifest.stage_id)
             .or_else(|| paths().rev().find(|path| path.ends_with(&wanted)))
+    }
+
+    /// That of the stage, where the manifest has it.
+    pub fn index_among<'a>(manifest: &'a Manifest, stage: &str) -> Option<&'a str> {
+        let wanted = format!("/{stage}/{VARIABLES_FOLDER}/index.json");
+        let mut paths = manifest.artifacts.iter().map(|artifact| artifact.relative_path.as_str());
+        paths.find(|path| path.ends_with(&wanted))
     }
 
     pub(super) fn names(&self) -> BTreeSet<String> {
@@ -128,7 +146,9 @@ pub(super) fn load(
 ) {
     let folder = saved.index.rsplit_once('/').map_or("", |(folder, _)| folder);
     let beside = |file: &str| format!("{folder}/{file}");
-    let uses_values = saved.saved.iter().any(|saved| saved.way == Way::Value) || !saved.generators.is_empty();
+    let uses_values = saved.saved.iter().any(|saved| saved.way == Way::Value)
+        || !saved.generators.is_empty()
+        || !saved.surroundings.is_empty();
     let values = beside("values.json");
     let has_values = uses_values && artifacts.contains(&values.as_str());
     if has_values {
@@ -138,7 +158,15 @@ pub(super) fn load(
             python_literal(&values)
         ));
     }
+    // Where modules are found decides what can be loaded.
+    for known in ["environment", "path"] {
+        if has_values && loads.pickles == Pickles::Load && saved.surroundings.iter().any(|name| name == known)
+        {
+            load_surroundings(known, loads);
+        }
+    }
     let mut late = Vec::new();
+    let mut has_session = false;
     for variable in &saved.saved {
         let path = if variable.way == Way::Value { values.clone() } else { beside(&variable.file) };
         let name = &variable.name;
@@ -151,7 +179,7 @@ pub(super) fn load(
             Some(WhyWithheld::PythonsOwnName)
         } else if !artifacts.contains(&path.as_str()) {
             Some(WhyWithheld::NotAnArtifact)
-        } else if variable.way == Way::Pickle && loads.pickles == Pickles::Withhold {
+        } else if matches!(variable.way, Way::Pickle | Way::Session) && loads.pickles == Pickles::Withhold {
             Some(WhyWithheld::Unpickles)
         } else {
             None
@@ -176,7 +204,11 @@ pub(super) fn load(
                 loads.imports.extend(["import pathlib", "import pickle"]);
                 format!("{target} = pickle.loads(pathlib.Path({literal}).read_bytes())")
             }
+            Way::Session => format!("{target} = _checkstone_session[{}]", python_literal(name)),
         };
+        if variable.way == Way::Session && !std::mem::replace(&mut has_session, true) {
+            load_session(&literal, loads);
+        }
         // A session may use the name of a module that other lines need for something else.
         if names::is_taken(name) {
             late.push(line)
@@ -216,5 +248,57 @@ pub(super) fn load(
             loads.lines.push(format!("import {} as {}", module.module, module.name));
         }
     }
+    if has_values
+        && loads.pickles == Pickles::Load
+        && saved.surroundings.iter().any(|name| name == "submodules")
+    {
+        load_surroundings("submodules", loads);
+    }
     loads.lines.append(&mut late);
+    if has_session {
+        loads.lines.push("del _checkstone_session".to_owned());
+    }
+}
+
+/// Everything that is in one pickle; functions of the session have the session as their globals again.
+fn load_session(path: &str, loads: &mut Loads) {
+    loads.imports.extend(["import pathlib", "import pickle"]);
+    let lines = [
+        "class _checkstone_Unpickler(pickle.Unpickler):",
+        "    def persistent_load(self, _):",
+        "        return globals()",
+        &format!("with pathlib.Path({path}).open(\"rb\") as _checkstone_file:"),
+        "    _checkstone_session = _checkstone_Unpickler(_checkstone_file).load()",
+    ];
+    loads.lines.extend(lines.map(str::to_owned));
+}
+
+/// What cells had changed of the process: can run code as a pickle can.
+fn load_surroundings(name: &str, loads: &mut Loads) {
+    let lines: &[&str] = match name {
+        "environment" => {
+            loads.imports.insert("import os");
+            &[
+                "os.environ.update(_checkstone_values[\"environment\"][\"set\"])",
+                "for _checkstone_name in _checkstone_values[\"environment\"][\"removed\"]:",
+                "    os.environ.pop(_checkstone_name, None)",
+            ]
+        }
+        "path" => {
+            loads.imports.insert("import sys");
+            &[
+                "sys.path[:0] = _checkstone_values[\"path\"][\"front\"]",
+                "sys.path.extend(_checkstone_values[\"path\"][\"back\"])",
+            ]
+        }
+        _ => {
+            loads.imports.extend(["import contextlib", "import importlib"]);
+            &[
+                "for _checkstone_name in _checkstone_values[\"submodules\"]:",
+                "    with contextlib.suppress(Exception):",
+                "        importlib.import_module(_checkstone_name)",
+            ]
+        }
+    };
+    loads.lines.extend(lines.iter().map(|line| (*line).to_owned()));
 }

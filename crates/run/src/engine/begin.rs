@@ -17,6 +17,7 @@ use crate::event::{Event, FORMAT, What};
 use crate::plan::{Kind, Plan};
 use crate::publish;
 use crate::record::{Record, RecordError, Recorder};
+use crate::secret_values::SecretValues;
 use crate::stage_checkpoint;
 use crate::state::{RunState, StageState};
 use crate::surroundings::Surroundings;
@@ -69,19 +70,21 @@ pub fn run(
         }
     }
     let surroundings = Surroundings::look(&plan, search_path(settings));
+    let (secrets, text) = SecretValues::of(&text, &settings.environment, settings.is_secret);
     let planned = What::RunPlanned {
         format: FORMAT,
         report_title: layout.title().to_owned(),
         run_id: layout.run().to_owned(),
         plan_file: file,
         plan: text,
-        set: plan.set().to_vec(),
+        set: secrets.without_all(plan.set()),
         surroundings: surroundings.clone(),
     };
     let (recorder, event) = Recorder::create(&layout.events(), Timestamp::now(), planned)?;
     on_event(&event);
     let warnings: Vec<String> = plan.warnings.iter().map(ToString::to_string).collect();
     let mut engine = Engine::new(plan, layout, settings, recorder, on_event);
+    engine.secrets = secrets;
     engine.append(What::RunTaken { process: std::process::id(), jobs: settings.jobs, surroundings })?;
     for warning in warnings {
         engine.warn(None, warning)?;
@@ -111,9 +114,11 @@ pub fn resume(
     let recorder = Recorder::open(&layout.events())?;
     let surroundings = Surroundings::look(&plan, search_path(settings));
     let drift = surroundings.drift_since(&recorder.record().surroundings, &plan);
-    let is_plan_changed = recorder.record().plan != text || recorder.record().set != plan.set();
-    let set = plan.set().to_vec();
+    let (secrets, text) = SecretValues::of(&text, &settings.environment, settings.is_secret);
+    let set = secrets.without_all(plan.set());
+    let is_plan_changed = recorder.record().plan != text || recorder.record().set != set;
     let mut engine = Engine::new(plan, layout.clone(), settings, recorder, on_event);
+    engine.secrets = secrets;
     engine.take_over()?;
     engine.append(What::RunTaken { process: std::process::id(), jobs: settings.jobs, surroundings })?;
     if is_plan_changed {

@@ -56,7 +56,8 @@ impl Engine<'_> {
     pub(super) fn look(&self, index: usize, before: &Accepted) -> Option<StageNow> {
         let accepted = |place: usize| self.recorded(place)?.accepted.as_ref();
         let known = Known { plan: &self.plan, layout: &self.layout, accepted: &accepted };
-        known.look(self.stage(index)?, before)
+        let session = self.session_before(index).map(|before| before.session);
+        known.look(self.stage(index)?, before, session.as_deref())
     }
 
     /// The paths that had to be brought back.

@@ -1,8 +1,11 @@
 //! Brings the run's last saved checkpoint back into a fresh kernel, and verifies that it is there.
 
+use std::collections::HashMap;
+use std::path::Path;
+
 use checkpoint::Depth;
 use checkpoint::layout::Layout;
-use checkpoint::manifest::{Manifest, Status};
+use checkpoint::manifest::{Artifact, Manifest, Status};
 use kernel::CellEnding;
 use kernel::notebook::{self, NewCell, rehydration_cell_id};
 use kernel::python_environment;
@@ -12,8 +15,8 @@ use supervise::{Controls, Limits};
 use text::error_chain;
 
 use super::{SHORT, SessionError, SharedSession, described, spool};
-use crate::attempt::in_words;
-use crate::executor::CellJob;
+use crate::attempt::{EarlierArtifact, SessionBefore, in_words};
+use crate::executor::{CellJob, SessionSource};
 
 /// Python code that says which of the names in `NAMES` the session does not have.
 const MISSING: &str = "
@@ -29,11 +32,46 @@ impl SharedSession {
         last_saved: LastSaved,
     ) -> Result<(), SessionError> {
         let (layout, warn) = (&cell_job.job.layout, cell_job.warn);
+        if let Some(before) = &cell_job.job.session
+            && before.is_kept
+            && !last_saved.has_session
+            && cell_job.job.plan.python.saves_variables
+        {
+            return Err(SessionError::Lost { stage: before.stage_id.clone() });
+        }
         last_saved.passed_over.into_iter().for_each(warn);
-        let Some(manifest) = last_saved.manifest else {
+        let Some(mut manifest) = last_saved.manifest else {
             tell_where_it_goes_on(layout, warn);
             return Ok(());
         };
+        // What has been made anew since is not what it was then.
+        let earlier = cell_job.job.earlier.iter();
+        let earlier: HashMap<&Path, &str> =
+            earlier.map(|earlier| (earlier.path.as_path(), earlier.sha256.as_str())).collect();
+        let is_current = |artifact: &Artifact| {
+            earlier.get(layout.root().join(&artifact.relative_path).as_path())
+                == Some(&artifact.sha256.as_str())
+        };
+        manifest.artifacts.retain(is_current);
+        let to_restore: Vec<Artifact> = last_saved.to_restore.into_iter().filter(is_current).collect();
+        checkpoint::restore(layout, &to_restore)?;
+        let before = cell_job.job.session.as_ref();
+        let index = before.and_then(|before| SavedVariables::index_among(&manifest, &before.stage_id));
+        let variables = index.map(|index| SavedVariables::read(layout.root(), index)).transpose()?;
+        if let (Some(before), None) = (before, &variables) {
+            warn(format!(
+                "the session begins with the artifacts alone: the variables that `{}` left are not saved{}",
+                before.stage_id,
+                if cell_job.job.plan.python.saves_variables {
+                    ""
+                } else {
+                    "; `variables = true` in the plan saves them"
+                }
+            ));
+        }
+        if manifest.artifacts.is_empty() {
+            return Ok(());
+        }
         let drift: Vec<String> = self
             .environment
             .iter()
@@ -43,10 +81,6 @@ impl SharedSession {
             let id = &manifest.checkpoint_id;
             warn(format!("the environment has changed since the checkpoint `{id}`: {}", drift.join("; ")));
         }
-        let variables = match SavedVariables::index_of(&manifest) {
-            Some(index) => Some(SavedVariables::read(layout.root(), index)?),
-            None => None,
-        };
         let pickles = if self.is_trusted { Pickles::Load } else { Pickles::for_trust(manifest.trust()) };
         let cell = rehydration::cell(&Checkpoint::of(&manifest, variables.as_ref()), pickles);
         let (unconfirmed, others): (Vec<_>, Vec<_>) =
@@ -131,25 +165,38 @@ fn tell_where_it_goes_on(layout: &Layout, warn: &dyn Fn(String)) {
 /// The newest valid checkpoint of a stage that completed; its artifacts are in their places then.
 pub(super) struct LastSaved {
     manifest: Option<Manifest>,
+    /// What is not in its place, and can be brought back.
+    to_restore: Vec<Artifact>,
+    /// Whether it holds what the stage before left in the session.
+    has_session: bool,
     /// What is wrong with newer ones.
     passed_over: Vec<String>,
 }
 
 impl LastSaved {
-    pub(super) fn find(layout: &Layout) -> Result<Self, SessionError> {
+    /// The newest that holds the variables which `before` left; where none does, the newest.
+    pub(super) fn find(layout: &Layout, before: Option<&SessionBefore>) -> Result<Self, SessionError> {
         let listing = checkpoint::list(layout.root(), Some(layout.title()), Some(layout.run()))?;
-        let mut passed_over = Vec::new();
+        let mut last =
+            Self { manifest: None, to_restore: Vec::new(), has_session: false, passed_over: Vec::new() };
         for listed in listing.checkpoints.iter().filter(|listed| listed.status == Status::Saved) {
             let checked = checkpoint::validate(layout, &listed.checkpoint_id, Depth::Quick)?;
             let (usable, issues) = (checked.is_usable(), checked.issues);
             match checked.manifest {
                 Some(sealed) if usable => {
-                    checkpoint::restore(layout, &checked.to_restore)?;
-                    return Ok(Self { manifest: Some(sealed.manifest), passed_over });
+                    let manifest = sealed.manifest;
+                    let has_session = before.is_none_or(|before| has_variables(layout, &manifest, before));
+                    if has_session || last.manifest.is_none() {
+                        (last.manifest, last.to_restore) = (Some(manifest), checked.to_restore);
+                    }
+                    if has_session {
+                        last.has_session = true;
+                        return Ok(last);
+                    }
                 }
                 _ => {
                     let issues: Vec<String> = issues.iter().map(ToString::to_string).collect();
-                    passed_over.push(format!(
+                    last.passed_over.push(format!(
                         "the checkpoint `{}` is not rehydrated: {}",
                         listed.checkpoint_id,
                         issues.join("; ")
@@ -157,6 +204,24 @@ impl LastSaved {
                 }
             }
         }
-        Ok(Self { manifest: None, passed_over })
+        Ok(last)
     }
+
+    pub(super) fn source(&self) -> SessionSource {
+        match &self.manifest {
+            None => SessionSource::NoCheckpoint,
+            Some(_) if self.has_session => SessionSource::Checkpoint,
+            Some(_) => SessionSource::OtherCheckpoint,
+        }
+    }
+}
+
+/// Variables are in several files, and all of them must be those that the stage left.
+fn has_variables(layout: &Layout, manifest: &Manifest, before: &SessionBefore) -> bool {
+    let is_there = |wanted: &EarlierArtifact| {
+        let path = layout.relative(&wanted.path);
+        let same = |held: &Artifact| held.relative_path == path && held.sha256 == wanted.sha256;
+        manifest.artifacts.iter().any(same)
+    };
+    !before.variables.is_empty() && before.variables.iter().all(is_there)
 }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 
+use super::Report;
 use super::gantt;
 use super::story::{Outcome, StageStory, Story};
 use super::words;
@@ -24,10 +25,12 @@ pub struct Excerpt {
     pub before: u64,
 }
 
-pub(super) fn page(story: &Story, excerpts: &[Excerpt], generated_at: Timestamp) -> String {
-    let mut body = facts(story, generated_at);
+pub(super) fn page(report: &Report) -> String {
+    let Report { story, excerpts, generated_at, .. } = report;
+    let mut body = facts(story, *generated_at);
     let _ = write!(body, "<div class=\"chart\">\n{}</div>\n{}", gantt::chart(story), legend());
     stages(&mut body, story);
+    figures(&mut body, report);
     artifacts(&mut body, story);
     if !story.warnings.is_empty() {
         body.push_str("<h2>Warnings</h2>\n<ul>\n");
@@ -145,6 +148,32 @@ fn stages(body: &mut String, story: &Story) {
         }
     }
     body.push_str("</tbody></table></div>\n");
+}
+
+fn figures(body: &mut String, report: &Report) {
+    if report.figures.is_empty() && report.figures_left_out == 0 {
+        return;
+    }
+    body.push_str("<h2>Pictures</h2>\n");
+    for figure in &report.figures {
+        let stage = text::html_text(&figure.stage);
+        let caption = match &figure.path {
+            Some(path) => format!("<code>{stage}/{}</code>", text::html_text(path)),
+            None => format!("shown by <code>{stage}</code>"),
+        };
+        let _ = writeln!(
+            body,
+            "<figure><img src=\"data:{};base64,{}\" alt=\"\"><figcaption>{caption}</figcaption></figure>",
+            figure.media, figure.base64
+        );
+    }
+    if report.figures_left_out > 0 {
+        let left_out = text::counted(report.figures_left_out, "picture");
+        let _ = writeln!(
+            body,
+            "<p class=\"faint\">Not shown, since the page would be too large: {left_out}.</p>"
+        );
+    }
 }
 
 fn artifacts(body: &mut String, story: &Story) {

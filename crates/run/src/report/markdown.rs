@@ -9,6 +9,7 @@ use supervise::marker::Marker;
 use crate::event::What;
 use crate::state::StageState;
 
+use super::figure;
 use super::story::{Outcome, StageStory, Story};
 use super::words;
 
@@ -120,18 +121,23 @@ fn said_block(heading: &str, said: &[&Marker]) -> String {
 fn artifacts(story: &Story) -> String {
     let mut text = "## Output Files\n\n".to_owned();
     let mut has_any = false;
+    let mut pictures = String::new();
     for stage in &story.stages {
         for artifact in &stage.artifacts {
             has_any = true;
             let path = format!("{}/{}/{}", story.run, stage.id, artifact.path);
             let _ =
                 writeln!(text, "- `{}` ({})", words::code(&path), text::size_in_words(artifact.size_bytes));
+            if figure::media(&artifact.path).is_some() {
+                let name = words::markdown(&artifact.path);
+                let _ = writeln!(pictures, "\n![{name}]({})", words::link(&path));
+            }
         }
     }
     if !has_any {
         text.push_str("None yet.\n");
     }
-    text
+    text + &pictures
 }
 
 fn history(story: &Story) -> String {

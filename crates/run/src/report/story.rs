@@ -2,7 +2,9 @@
 //! each came to. Everything that a report shows is here; how it looks is not.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
+use checkpoint::layout::VARIABLES_FOLDER;
 use jiff::{SignedDuration, Timestamp};
 use supervise::marker::Marker;
 
@@ -167,6 +169,9 @@ impl Teller {
                 stage.reason.clone_from(reason);
                 if let Some(accepted) = accepted {
                     stage.artifacts.clone_from(&accepted.artifacts);
+                    // They are for the next kernel, and tell a person nothing.
+                    let is_of_variables = |path: &str| Path::new(path).starts_with(VARIABLES_FOLDER);
+                    stage.artifacts.retain(|artifact| !is_of_variables(&artifact.path));
                 }
                 if *to == StageState::Running {
                     let number = *attempt;

@@ -1,4 +1,4 @@
-//! Times as people read them, and texts that cannot become Markdown of their own.
+//! Times as people read them, links, and texts that cannot become Markdown of their own.
 
 use jiff::SignedDuration;
 
@@ -25,6 +25,20 @@ pub(super) fn markdown(text: &str) -> String {
         }
     }
     escaped
+}
+
+/// A path as the target of a link.
+pub(super) fn link(path: &str) -> String {
+    let mut link = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                link.push(char::from(byte));
+            }
+            other => link.push_str(&format!("%{other:02X}")),
+        }
+    }
+    link
 }
 
 /// What stands between two backticks: on one line, and neither an end of the code nor a comment of its own.

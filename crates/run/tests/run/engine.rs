@@ -41,7 +41,7 @@ fn of_ten_thousand_stages_the_first_pending_one_begins() {
     let (mut recorder, _) = Recorder::create(&layout.events(), at, planned).unwrap();
     let mut events = vec![What::RunState { from: RunState::Planned, to: RunState::InProgress, reason: None }];
     for stage in plan.stages.iter().take(9_999) {
-        let fingerprint = fingerprint::of_stage(stage, &plan.python, root.path(), &[]);
+        let fingerprint = fingerprint::of_stage(stage, &plan.python, root.path(), &[], None);
         let state = |from, to, accepted| What::StageState {
             stage_id: stage.id.clone(),
             attempt: 1,
@@ -51,7 +51,13 @@ fn of_ten_thousand_stages_the_first_pending_one_begins() {
             ending: None,
             accepted,
         };
-        let accepted = Accepted { fingerprint, parts: Default::default(), inputs: Vec::new(), artifacts: Vec::new() };
+        let accepted = Accepted {
+            fingerprint,
+            parts: Default::default(),
+            session: None,
+            inputs: Vec::new(),
+            artifacts: Vec::new(),
+        };
         events.push(state(StageState::Pending, StageState::Running, None));
         events.push(state(StageState::Running, StageState::Completed, Some(accepted)));
     }

@@ -20,6 +20,8 @@ mod python_aborts;
 #[cfg(feature = "python")]
 mod python_messages;
 #[cfg(feature = "python")]
+mod python_results;
+#[cfg(feature = "python")]
 mod python_runs;
 mod record;
 mod report;

@@ -65,6 +65,7 @@ impl Teller {
             StageState::Completed => (
                 Some(ending(HowEnded::Exited, 1_500)),
                 Some(Accepted {
+                    session: None,
                     fingerprint: "f".to_owned(),
                     parts: Default::default(),
                     inputs: Vec::new(),

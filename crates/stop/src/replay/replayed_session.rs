@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use gate::policy::Policy;
-use gate::{Changes, History, Inputs, Verdict, Waiting};
+use gate::{Changes, History, Inputs, RecordedCall, Verdict, Waiting};
 use jiff::Timestamp;
 use programs::repository::{Repository, Script};
-use transcript::{Call, Extent, Reading, WalkedTurn};
+use transcript::{Extent, Reading, WalkedTurn};
 
 use crate::judged_stop::{Delivery, open_actions};
 
@@ -23,7 +23,7 @@ pub struct ReplayedSession {
     /// What the turns so far left behind.
     history: History,
     /// The calls of the turns that were not judged since the last one that was (L1).
-    unjudged: Vec<Call>,
+    unjudged: Vec<RecordedCall>,
 }
 
 /// More calls than these are not judged with a later turn.
@@ -35,7 +35,7 @@ pub struct ReplayedTurn {
     /// The client's own id of the turn.
     pub id: Option<String>,
     pub prompt: String,
-    pub started_at: Option<String>,
+    pub started_at: Option<Timestamp>,
     /// The line of the prompt.
     pub line: Option<u64>,
     /// We held it when it took place.
@@ -56,12 +56,6 @@ pub enum NotJudged {
     BrokenPolicy,
     #[error("the transcript does not say in which folder the agent worked")]
     NoFolder,
-}
-
-impl ReplayedTurn {
-    pub fn began(&self) -> Option<Timestamp> {
-        self.started_at.as_deref()?.parse().ok()
-    }
 }
 
 impl ReplayedSession {
@@ -85,12 +79,12 @@ impl ReplayedSession {
             return ReplayedTurn::not_judged(&turn, reason);
         }
         let mut replayed = ReplayedTurn::not_judged(&turn, NotJudged::NotUnderstood);
-        let WalkedTurn { mut reading, said_after_mark, is_last, .. } = turn;
+        let WalkedTurn { reading, said_after_mark, is_last, .. } = turn;
         let broke_off = || broke_off(&reading).then_some(Waiting::Interrupted);
         let waiting = Waiting::of_record(&reading).or_else(|| if is_last { None } else { broke_off() });
         let elapsed_ms = elapsed(&reading);
-        reading.add_earlier(std::mem::take(&mut self.unjudged));
         let mut inputs = Inputs::of_reading(reading, Changes::Transcript(Vec::new()), self.root.clone());
+        inputs.add_earlier(std::mem::take(&mut self.unjudged));
         inputs.changes = Changes::Transcript(gate::edited_files(&inputs));
         self.script_endings.extend(gate::script_endings(&inputs));
         inputs.script_endings = std::mem::take(&mut self.script_endings);
@@ -111,7 +105,7 @@ impl ReplayedSession {
         self.history = History { holds_this_turn: 0, hold_received: false, held_before, waived, reported };
         // Nobody looked at what changed: the next turn is judged together with this one.
         if verdict.scope.is_none() && inputs.calls.len() <= MOST_UNJUDGED && !policy.gate.turn_only {
-            self.unjudged = inputs.calls.into_iter().map(|recorded| recorded.call).collect();
+            self.unjudged = inputs.calls;
         }
         replayed.judged = Ok(verdict);
         replayed
@@ -125,7 +119,7 @@ impl ReplayedTurn {
         Self {
             id: opened.and_then(|opened| opened.id.clone()),
             prompt: opened.map(|opened| opened.prompt.clone()).unwrap_or_default(),
-            started_at: opened.and_then(|opened| opened.started_at.clone()),
+            started_at: opened.and_then(|opened| opened.started_at),
             line: opened.and_then(|opened| opened.line),
             was_held: turn.is_marked,
             judged: Err(reason),
@@ -152,10 +146,9 @@ fn broke_off(reading: &Reading) -> bool {
 
 /// How long the turn took, as far as its calls and messages tell.
 fn elapsed(reading: &Reading) -> Option<u64> {
-    let time = |text: Option<&String>| text.and_then(|text| text.parse::<Timestamp>().ok());
-    let began = time(reading.turn.as_ref()?.started_at.as_ref())?;
-    let calls = reading.calls.iter().filter_map(|call| time(call.ended_at.as_ref().or(call.at.as_ref())));
-    let said = reading.messages.iter().filter_map(|message| time(message.at.as_ref()));
+    let began = reading.turn.as_ref()?.started_at?;
+    let calls = reading.calls.iter().filter_map(|call| call.ended_at.or(call.at));
+    let said = reading.messages.iter().filter_map(|message| message.at);
     let ended = calls.chain(said).max()?;
     u64::try_from(ended.duration_since(began).as_millis()).ok()
 }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use gate::{ActionState, Decision, Rule, Verdict};
+use jiff::Timestamp;
 use serde::Serialize;
 use transcript::Agent;
 
@@ -37,7 +38,7 @@ pub struct Report {
     /// Files that are no transcripts, or could not be read to their end.
     pub unread: Vec<UnreadFile>,
     #[serde(skip)]
-    seen: HashSet<(Agent, String, Option<String>)>,
+    seen: HashSet<(Agent, String, Option<Timestamp>)>,
 }
 
 #[derive(Clone, Debug, Default, Serialize)]
@@ -121,7 +122,8 @@ pub struct Hold {
     pub transcript: String,
     /// The line of the prompt in the transcript.
     pub line: Option<u64>,
-    pub started_at: Option<String>,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub started_at: Option<Timestamp>,
     /// The beginning of the prompt.
     pub prompt: String,
     /// It was held when it took place as well.
@@ -152,7 +154,7 @@ impl Report {
     /// Counts one turn.
     pub fn add(&mut self, agent: Agent, transcript: &str, turn: ReplayedTurn) {
         if let Some(id) = &turn.id
-            && !self.seen.insert((agent, id.clone(), turn.started_at.clone()))
+            && !self.seen.insert((agent, id.clone(), turn.started_at))
         {
             self.totals.repeated += 1;
             return;
@@ -166,7 +168,7 @@ impl Report {
         )
         .turns
         .add(decision);
-        let day = turn.began().map(|began| began.strftime("%Y-%m-%d").to_string());
+        let day = turn.started_at.map(|began| began.strftime("%Y-%m-%d").to_string());
         found(
             &mut self.days,
             |count| count.day == day,
@@ -252,7 +254,7 @@ impl Report {
             reasons.sort_by(|left, right| (right.turns, &left.reason).cmp(&(left.turns, &right.reason)));
         }
         self.holds.sort_by(|left, right| {
-            let key = |hold: &Hold| (hold.started_at.clone(), hold.transcript.clone(), hold.line);
+            let key = |hold: &Hold| (hold.started_at, hold.transcript.clone(), hold.line);
             key(left).cmp(&key(right))
         });
     }

@@ -120,7 +120,7 @@ pub(crate) fn walk(path: &Path, filter: &ReplayFilter, progress: &AtomicU64) -> 
         judging = judging.begun(&turn.reading, filter);
         let turn = judging.judge(turn);
         // Earlier turns are judged all the same: what they leave behind counts.
-        if filter.since.is_none_or(|since| turn.began().is_some_and(|began| began >= since)) {
+        if filter.since.is_none_or(|since| turn.started_at.is_some_and(|began| began >= since)) {
             turns.push(turn);
         }
     }

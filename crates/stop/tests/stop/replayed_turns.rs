@@ -9,7 +9,7 @@ use crate::turns::{edit, policy, ran, stopped_by_user};
 fn turn(id: &str, calls: Vec<Call>) -> WalkedTurn {
     let turn = Turn {
         prompt: format!("prompt {id}"),
-        started_at: Some("2026-11-15T10:00:00Z".to_owned()),
+        started_at: Some("2026-11-15T10:00:00Z".parse().unwrap()),
         id: Some(id.to_owned()),
         line: Some(1),
     };
@@ -118,7 +118,7 @@ fn short_turns_pass_where_the_policy_says_so() {
     for (ended, expected) in
         [("2026-11-15T10:00:29Z", Decision::Pass), ("2026-11-15T10:00:30Z", Decision::Hold)]
     {
-        let call = Call { ended_at: Some(ended.to_owned()), kind: Kind::Edit, ..edit("src/lib.rs") };
+        let call = Call { ended_at: Some(ended.parse().unwrap()), kind: Kind::Edit, ..edit("src/lib.rs") };
         let judged = ReplayedSession::new("/repo".to_owned(), None).judge(&policy, turn("1", vec![call]));
         assert_eq!(decision(&judged), expected, "{ended}");
     }

@@ -5,18 +5,18 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
+use serde::de::IgnoredAny;
 
-use super::content::{self, Content, Present};
+use super::claude_calls::tool_use;
+use super::claude_line::{Attachment, ClaudeLine};
+use super::claude_result::{task_outcome, tool_result};
+use super::content::{self, Content};
 use crate::command_output::CommandOutput;
 use crate::entry::{
-    COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, PROMPT, Prompt, Record, SNIPPET, Said, Standing,
-    TaskReport, set_paths,
+    CallResult, ContextUse, Entry, LAST_TEXT, PROMPT, Prompt, Record, SNIPPET, Said, Standing, TaskReport,
 };
-use crate::file_edit::FileEdit;
 use crate::json_text::{self, Text};
-use crate::model::{Call, Kind, Outcome};
+use crate::model::{Kind, Outcome};
 
 /// Record types that carry nothing about a turn. Those the client writes type first are passed over by
 /// their first bytes.
@@ -78,226 +78,6 @@ pub(crate) const TASK_NOTIFICATION: &str = "<task-notification>";
 
 /// Attachments that say something about the turn.
 const TELLING: [&str; 2] = ["queued_command", "hook_additional_context"];
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ClaudeLine<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    #[serde(default)]
-    is_sidechain: bool,
-    #[serde(default)]
-    is_meta: bool,
-    #[serde(default)]
-    is_compact_summary: bool,
-    #[serde(borrow)]
-    agent_id: Option<Text<'a>>,
-    #[serde(borrow)]
-    prompt_id: Option<Text<'a>>,
-    prompt_source: Option<Present>,
-    turn_origin: Option<Present>,
-    #[serde(borrow)]
-    timestamp: Option<Text<'a>>,
-    #[serde(borrow)]
-    message: Option<ClaudeMessage<'a>>,
-    #[serde(borrow, default)]
-    tool_use_result: ToolUseResult<'a>,
-    tool_denial_kind: Option<Present>,
-    #[serde(borrow)]
-    permission_mode: Option<Text<'a>>,
-    #[serde(borrow)]
-    cwd: Option<Text<'a>>,
-    #[serde(borrow)]
-    attachment: Option<Attachment<'a>>,
-    #[serde(borrow)]
-    operation: Option<Text<'a>>,
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
-    compact_metadata: Option<CompactMetadata>,
-}
-
-#[derive(Deserialize)]
-struct ClaudeMessage<'a> {
-    #[serde(borrow, default)]
-    content: Content<'a, Block<'a>>,
-    #[serde(borrow)]
-    model: Option<Text<'a>>,
-    usage: Option<ClaudeTokens>,
-}
-
-#[derive(Deserialize)]
-struct Block<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    text: Option<Text<'a>>,
-    #[serde(borrow)]
-    id: Option<Text<'a>>,
-    #[serde(borrow)]
-    name: Option<Text<'a>>,
-    #[serde(borrow)]
-    input: Option<&'a RawValue>,
-    #[serde(borrow)]
-    tool_use_id: Option<Text<'a>>,
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
-    #[serde(default)]
-    is_error: Option<bool>,
-}
-
-#[derive(Deserialize)]
-struct ClaudeTokens {
-    #[serde(default)]
-    input_tokens: Option<u64>,
-    #[serde(default)]
-    cache_creation_input_tokens: Option<u64>,
-    #[serde(default)]
-    cache_read_input_tokens: Option<u64>,
-    #[serde(default)]
-    output_tokens: Option<u64>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Attachment<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Option<Text<'a>>,
-    #[serde(borrow)]
-    prompt: Option<&'a RawValue>,
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
-    #[serde(borrow)]
-    hook_event: Option<Text<'a>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct CompactMetadata {
-    post_tokens: Option<u64>,
-}
-
-/// The tool's own account of its result: an object for success, a string or a list otherwise.
-#[derive(Default)]
-struct ToolUseResult<'a> {
-    given: bool,
-    /// The blocks of another program's answer: its status is not told.
-    is_foreign: bool,
-    background_task: Option<Text<'a>>,
-    agent: Option<Text<'a>>,
-    is_async: bool,
-    interrupted: bool,
-    /// The exit code was not 0, and the client knows that this is no failure (`grep` without a match).
-    interpreted: bool,
-    made_file: bool,
-    task: Option<Task<'a>>,
-    stdout: Option<&'a RawValue>,
-    stderr: Option<&'a RawValue>,
-    /// The command in the background that an older version was asked about.
-    shell: Option<&'a RawValue>,
-    status: Option<&'a RawValue>,
-    exit_code: Option<&'a RawValue>,
-    file: FileTexts<'a>,
-}
-
-/// What a tool says about the text of the file that it changed.
-#[derive(Default)]
-struct FileTexts<'a> {
-    path: Option<&'a RawValue>,
-    original: Option<&'a RawValue>,
-    old: Option<&'a RawValue>,
-    new: Option<&'a RawValue>,
-    content: Option<&'a RawValue>,
-    replace_all: bool,
-    /// The person changed what the agent proposed: what was written is not told.
-    is_modified: bool,
-}
-
-#[derive(Deserialize)]
-struct Task<'a> {
-    #[serde(borrow)]
-    task_id: Option<Text<'a>>,
-    #[serde(borrow)]
-    status: Option<Text<'a>>,
-    #[serde(rename = "exitCode")]
-    exit_code: Option<i32>,
-    #[serde(borrow)]
-    output: Option<&'a RawValue>,
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for ToolUseResult<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ResultVisitor;
-        impl<'de> Visitor<'de> for ResultVisitor {
-            type Value = ToolUseResult<'de>;
-            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                formatter.write_str("a tool's result")
-            }
-            fn visit_str<E: Error>(self, _: &str) -> Result<Self::Value, E> {
-                Ok(ToolUseResult::default())
-            }
-            fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
-                Ok(ToolUseResult::default())
-            }
-            fn visit_bool<E: Error>(self, _: bool) -> Result<Self::Value, E> {
-                Ok(ToolUseResult::default())
-            }
-            fn visit_u64<E: Error>(self, _: u64) -> Result<Self::Value, E> {
-                Ok(ToolUseResult::default())
-            }
-            fn visit_i64<E: Error>(self, _: i64) -> Result<Self::Value, E> {
-                Ok(ToolUseResult::default())
-            }
-            fn visit_f64<E: Error>(self, _: f64) -> Result<Self::Value, E> {
-                Ok(ToolUseResult::default())
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Self::Value, A::Error> {
-                while sequence.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(ToolUseResult { is_foreign: true, ..ToolUseResult::default() })
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut result = ToolUseResult { given: true, ..ToolUseResult::default() };
-                while let Some(key) = map.next_key::<Text<'de>>()? {
-                    match key.as_str() {
-                        "backgroundTaskId" => result.background_task = map.next_value()?,
-                        "agentId" => result.agent = map.next_value()?,
-                        "isAsync" => result.is_async = is_true(map.next_value()?),
-                        "interrupted" => result.interrupted = is_true(map.next_value()?),
-                        "returnCodeInterpretation" => {
-                            result.interpreted = map.next_value::<Option<Present>>()?.is_some();
-                        }
-                        "type" => {
-                            result.made_file = map.next_value::<&RawValue>()?.get() == r#""create""#;
-                        }
-                        "task" => {
-                            result.task = serde_json::from_str(map.next_value::<&RawValue>()?.get()).ok()
-                        }
-                        "stdout" => result.stdout = map.next_value()?,
-                        "stderr" => result.stderr = map.next_value()?,
-                        "shellId" => result.shell = map.next_value()?,
-                        "status" => result.status = map.next_value()?,
-                        "exitCode" => result.exit_code = map.next_value()?,
-                        "filePath" => result.file.path = map.next_value()?,
-                        "originalFile" => result.file.original = map.next_value()?,
-                        "oldString" => result.file.old = map.next_value()?,
-                        "newString" => result.file.new = map.next_value()?,
-                        "content" => result.file.content = map.next_value()?,
-                        "replaceAll" => result.file.replace_all = is_true(map.next_value()?),
-                        "userModified" => result.file.is_modified = is_true(map.next_value()?),
-                        _ => {
-                            map.next_value::<IgnoredAny>()?;
-                        }
-                    }
-                }
-                Ok(result)
-            }
-        }
-        deserializer.deserialize_any(ResultVisitor)
-    }
-}
-
-fn is_true(value: &RawValue) -> bool {
-    value.get() == "true"
-}
 
 /// What one line says.
 pub(crate) fn record(line: &str) -> Record {
@@ -408,15 +188,10 @@ fn prompt(line: &ClaudeLine<'_>, typed: &str) -> Option<Entry> {
     if typed.starts_with(INTERRUPTED) && line.prompt_source.is_none() {
         return Some(Entry::Interrupted);
     }
-    let at = line.timestamp.as_ref().map(Text::owned);
+    let at = line.timestamp;
     let opens = |text: &str, standing| {
         let is_planning = line.permission_mode.as_ref().is_some_and(|mode| mode.as_str() == "plan");
-        Some(Entry::Prompt(Prompt {
-            text: json_text::snippet(text, PROMPT),
-            at: at.clone(),
-            standing,
-            is_planning,
-        }))
+        Some(Entry::Prompt(Prompt { text: json_text::snippet(text, PROMPT), at, standing, is_planning }))
     };
     if typed.starts_with("<command-message>") || typed.starts_with("<command-name>") {
         let standing = if line.turn_origin.is_some() { Standing::Opens } else { Standing::IfExpanded };
@@ -463,7 +238,7 @@ fn task_notification(text: &str, line: &ClaudeLine<'_>) -> Option<impl Iterator<
         outcome,
         exit_code,
         user_stopped,
-        at: line.timestamp.as_ref().map(Text::owned),
+        at: line.timestamp,
         recorded: true,
         task: task.map(|id| TaskReport {
             id,
@@ -482,150 +257,10 @@ fn ended(report: &TaskReport) -> Option<Entry> {
     (!report.is_running).then(|| Entry::Answered(report.id.clone()))
 }
 
-/// A task that somebody ended is neither passed nor failed.
-fn task_outcome(status: &str) -> (Outcome, bool) {
-    match status {
-        "completed" => (Outcome::Ok, false),
-        "failed" => (Outcome::Error, false),
-        "killed" | "stopped" | "cancelled" => (Outcome::Unknown, true),
-        _ => (Outcome::Unknown, false),
-    }
-}
-
-fn tool_result(line: &ClaudeLine<'_>, block: &Block<'_>) -> CallResult {
-    let facts = &line.tool_use_result;
-    let failed = block.is_error == Some(true);
-    let literals = block.content.map(content::literals).unwrap_or_default();
-    let snippet = content::snippet(literals.iter().copied());
-    let running_as = facts
-        .background_task
-        .as_ref()
-        .or(if facts.is_async { facts.agent.as_ref() } else { None })
-        .map(Text::owned)
-        .or_else(|| if facts.given || failed { None } else { moved_to_background(snippet.as_deref()?) });
-    let outcome = match () {
-        () if failed => Outcome::Error,
-        () if running_as.is_some() || facts.interrupted => Outcome::Unknown,
-        () => Outcome::Ok,
-    };
-    let literal = literals.first().copied().unwrap_or_default();
-    // Older versions say it in words only.
-    let refused = failed && literal.starts_with("\"The user doesn't want to proceed with this tool use");
-    let user_stopped = line.tool_denial_kind.is_some() || facts.interrupted || refused;
-    // Where the tool's own account is missing, this text also stands for a `grep` without a match.
-    let silent = !facts.given && literal == r#""(Bash completed with no output)""#;
-    let exit_code = match outcome {
-        Outcome::Error => exit_code(literal),
-        Outcome::Ok if !facts.interpreted && !facts.is_foreign && !silent => Some(0),
-        _ => None,
-    };
-    let mut task = facts.task_report();
-    let mut output = match may_be_output(facts, literal) {
-        true => CommandOutput::of_literals(facts.outputs().unwrap_or(literals)),
-        false => CommandOutput::default(),
-    };
-    // What an older version prints of a task is what the task has printed.
-    if let Some(task) = &mut task
-        && task.output.shows_nothing()
-    {
-        task.output = std::mem::take(&mut output);
-    }
-    CallResult {
-        id: block.tool_use_id.as_ref().map(Text::owned).unwrap_or_default(),
-        outcome,
-        exit_code,
-        user_stopped,
-        at: line.timestamp.as_ref().map(Text::owned),
-        snippet,
-        recorded: true,
-        is_status_hidden: outcome == Outcome::Ok && facts.is_foreign,
-        output,
-        running_as,
-        task,
-        kind: facts.made_file.then_some(Kind::Write),
-        edits: facts.file.edit(facts.made_file).into_iter().collect(),
-        ..CallResult::default()
-    }
-}
-
-/// Whether a result can be what a command printed. The tool's name stands in another line; its own account tells, and where
-/// that is missing, files that were read are known by their line numbers.
-fn may_be_output(facts: &ToolUseResult<'_>, literal: &str) -> bool {
-    let is_file =
-        || literal.get(..12).is_some_and(|head| head.contains(['→', '\t']) || head.starts_with("\"     1"));
-    facts.stdout.is_some() || facts.is_foreign || (!facts.given && !is_file())
-}
-
-impl<'a> ToolUseResult<'a> {
-    /// What the command printed, in the tool's own account, which is longer than what the agent was shown.
-    fn outputs(&self) -> Option<Vec<&'a str>> {
-        let stdout = content::literal(self.stdout)?;
-        Some([stdout].into_iter().chain(content::literal(self.stderr)).collect())
-    }
-
-    /// What the result tells about a task in the background.
-    fn task_report(&self) -> Option<TaskReport> {
-        let (id, status, exit_code, output) = match (&self.task, self.shell) {
-            (Some(task), _) => {
-                (task.task_id.as_ref()?.owned(), task.status.as_ref()?.owned(), task.exit_code, task.output)
-            }
-            (None, Some(shell)) => {
-                let exit_code = self.exit_code.and_then(|code| code.get().parse().ok());
-                (content::string(Some(shell))?, content::string(self.status)?, exit_code, None)
-            }
-            (None, None) => return None,
-        };
-        let (outcome, _) = task_outcome(&status);
-        let is_running = matches!(status.as_str(), "running" | "pending");
-        let output = CommandOutput::of_literals(content::literal(output));
-        Some(TaskReport { id, outcome, exit_code, is_running, output })
-    }
-}
-
-impl FileTexts<'_> {
-    fn edit(&self, is_new: bool) -> Option<FileEdit> {
-        let path = content::string(self.path)?;
-        let [original, old, new, content] =
-            [self.original, self.old, self.new, self.content].map(content::literal);
-        match (original, old, new, content) {
-            _ if self.is_modified => None,
-            (Some(original), Some(old), Some(new), _) => {
-                Some(FileEdit::in_file(&path, original, old, new, self.replace_all))
-            }
-            (None, Some(old), Some(new), _) => Some(FileEdit::of_part(&path, old, new)),
-            (None, None, None, Some(content)) if is_new => Some(FileEdit::made(&path, content)),
-            (Some(_), None, None, Some(content)) => Some(FileEdit::written(&path, original, content)),
-            _ => None,
-        }
-    }
-}
-
-/// The id under which a command goes on in the background. Sub-agents' files say it in words only.
-fn moved_to_background(text: &str) -> Option<String> {
-    let begins =
-        ["Command running in background with ID: ", "Command was manually backgrounded by user with ID: "];
-    let rest = match begins.iter().find_map(|begin| text.strip_prefix(begin)) {
-        Some(rest) => rest,
-        None if text.contains("Command did not complete within its ") => {
-            text.rsplit_once("moved to the background (ID: ")?.1
-        }
-        None => return None,
-    };
-    let end = rest.find(|character: char| !character.is_ascii_alphanumeric()).unwrap_or(rest.len());
-    rest.get(..end).map(str::to_owned)
-}
-
-/// `Exit code 3` at the very beginning; anywhere else a program may have printed it.
-fn exit_code(literal: &str) -> Option<i32> {
-    let rest = literal.strip_prefix("\"Exit code ")?;
-    let digits = rest.find(|character: char| !character.is_ascii_digit()).unwrap_or(rest.len());
-    rest.get(..digits)?.parse().ok()
-}
-
 fn assistant(line: &ClaudeLine<'_>) -> Record {
     let mut record = Record::bookkeeping();
     let Some(message) = &line.message else { return record };
-    let at = || line.timestamp.as_ref().map(Text::owned);
+    let at = || line.timestamp;
     let subagent = line.is_sidechain.then(|| match &line.agent_id {
         Some(id) => id.owned(),
         None => "sidechain".to_owned(),
@@ -668,91 +303,6 @@ fn assistant(line: &ClaudeLine<'_>) -> Record {
         }
     }
     record
-}
-
-#[derive(Deserialize)]
-struct Input<'a> {
-    #[serde(borrow)]
-    cmd: Option<&'a RawValue>,
-    #[serde(borrow)]
-    command: Option<&'a RawValue>,
-    #[serde(borrow)]
-    file_path: Option<&'a RawValue>,
-    #[serde(borrow)]
-    notebook_path: Option<&'a RawValue>,
-    #[serde(borrow)]
-    edits: Option<&'a RawValue>,
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
-    #[serde(borrow)]
-    old_string: Option<&'a RawValue>,
-    #[serde(borrow)]
-    new_string: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct EditOfMany<'a> {
-    #[serde(borrow)]
-    file_path: Option<&'a RawValue>,
-    #[serde(borrow)]
-    old_string: Option<&'a RawValue>,
-    #[serde(borrow)]
-    new_string: Option<&'a RawValue>,
-}
-
-fn tool_use(block: &Block<'_>) -> Call {
-    let tool = block.name.as_ref().map(Text::owned).unwrap_or_default();
-    let kind = match tool.as_str() {
-        "Bash" | "PowerShell" => Kind::Shell,
-        "Read" | "NotebookRead" => Kind::Read,
-        "Edit" | "MultiEdit" | "NotebookEdit" => Kind::Edit,
-        "Write" => Kind::Write,
-        _ => Kind::Other,
-    };
-    let id = block.id.as_ref().map(Text::owned).unwrap_or_default();
-    let mut call = Call { id, tool, kind, ..Call::default() };
-    let input = block.input.and_then(|input| serde_json::from_str::<Input<'_>>(input.get()).ok());
-    let Some(input) = input else { return call };
-    // What takes a command is a shell, whatever it is called.
-    let foreign =
-        if call.tool.starts_with("mcp__") { content::string(input.command.or(input.cmd)) } else { None };
-    if foreign.is_some() {
-        call.kind = Kind::Shell;
-        call.command = foreign.map(|text| text::shortened_to_bytes(text, COMMAND));
-        return call;
-    }
-    match kind {
-        Kind::Shell => {
-            call.command = content::string(input.command).map(|text| text::shortened_to_bytes(text, COMMAND))
-        }
-        Kind::Other => {}
-        Kind::Read | Kind::Edit | Kind::Write => {
-            let mut paths: Vec<String> =
-                [input.file_path, input.notebook_path].into_iter().filter_map(content::string).collect();
-            let edits =
-                input.edits.and_then(|edits| serde_json::from_str::<Vec<EditOfMany<'_>>>(edits.get()).ok());
-            let mut edited = |path: Option<&String>, old, new| {
-                if let (Some(path), Some(old), Some(new)) =
-                    (path, content::literal(old), content::literal(new))
-                {
-                    call.edits.push(FileEdit::of_part(path, old, new));
-                }
-            };
-            edited(paths.first(), input.old_string, input.new_string);
-            for edit in edits.iter().flatten() {
-                let path = content::string(edit.file_path);
-                edited(path.as_ref().or(paths.first()), edit.old_string, edit.new_string);
-                paths.extend(path.filter(|path| !paths.contains(path)));
-            }
-            if let (Kind::Write, Some(path), Some(content)) =
-                (kind, paths.first(), content::literal(input.content))
-            {
-                call.edits.push(FileEdit::written(path, None, content));
-            }
-            set_paths(&mut call, paths);
-        }
-    }
-    call
 }
 
 #[derive(Deserialize)]

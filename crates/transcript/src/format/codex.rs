@@ -98,8 +98,8 @@ const INJECTED: &[&str] = &[
 struct CodexLine<'a, Payload> {
     #[serde(borrow, rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
-    timestamp: Option<Text<'a>>,
+    #[serde(default, deserialize_with = "content::instant")]
+    timestamp: Option<Timestamp>,
     payload: Option<Payload>,
 }
 
@@ -266,17 +266,15 @@ fn early_payload(line: &str) -> Option<&str> {
 
 fn record_of_payload<'a, Payload: Deserialize<'a>>(
     line: &'a str,
-    record: impl FnOnce(&Payload, Option<String>) -> Record,
+    record: impl FnOnce(&Payload, Option<Timestamp>) -> Record,
 ) -> Record {
     match serde_json::from_str::<CodexLine<'a, Payload>>(line) {
-        Ok(CodexLine { timestamp, payload: Some(payload), .. }) => {
-            record(&payload, timestamp.as_ref().map(Text::owned))
-        }
+        Ok(CodexLine { timestamp, payload: Some(payload), .. }) => record(&payload, timestamp),
         _ => Record::not_understood(),
     }
 }
 
-fn response_item(item: &ResponseItem<'_>, at: Option<String>) -> Record {
+fn response_item(item: &ResponseItem<'_>, at: Option<Timestamp>) -> Record {
     let mut record = match item.kind.as_str() {
         "message" if item.role.as_ref().is_some_and(|role| role.as_str() == "user") => {
             let mut record = Record::bookkeeping();
@@ -369,7 +367,7 @@ fn joined(content: Option<&Content<'_, CodexText<'_>>>) -> String {
     }
 }
 
-fn prompt(typed: &str, at: Option<String>, standing: Standing) -> Option<Entry> {
+fn prompt(typed: &str, at: Option<Timestamp>, standing: Standing) -> Option<Entry> {
     let typed = typed.trim();
     if let Some(told) = told_aside(typed).or_else(|| notified(typed)) {
         return Some(told);
@@ -391,7 +389,7 @@ pub(super) fn call_id(item: &ResponseItem<'_>) -> String {
     item.call_id.as_ref().or(item.id.as_ref()).map(Text::owned).unwrap_or_default()
 }
 
-fn event_record(event: &Event<'_>, at: Option<String>) -> Record {
+fn event_record(event: &Event<'_>, at: Option<Timestamp>) -> Record {
     let mut record = match event.kind.as_str() {
         "user_message" => {
             let mut record = Record::bookkeeping();
@@ -413,7 +411,7 @@ fn event_record(event: &Event<'_>, at: Option<String>) -> Record {
             let snippet = if outcome == Outcome::Error { event.stderr } else { event.stdout };
             let mut result = file_change(event.changes, outcome);
             result.id = event.call_id.as_ref().map(Text::owned).unwrap_or_default();
-            result.unannounced = unannounced(&result.id, patch_call(at.clone()));
+            result.unannounced = unannounced(&result.id, patch_call(at));
             result.at = at;
             result.snippet = content::snippet(snippet.map(content::literals).into_iter().flatten());
             Record::of(result.into())
@@ -431,7 +429,7 @@ fn event_record(event: &Event<'_>, at: Option<String>) -> Record {
         "item_completed" => match event.item.map(|item| serde_json::from_str::<Item<'_>>(item.get())) {
             Some(Ok(item)) => {
                 let began = event.started_at_ms.and_then(|started| Timestamp::from_millisecond(started).ok());
-                item_completed(&item, began.map(|began| format!("{began:.3}")), at)
+                item_completed(&item, began, at)
             }
             _ => Record::not_understood(),
         },
@@ -451,11 +449,11 @@ fn unannounced(id: &str, call: Call) -> Option<Call> {
     id.starts_with("exec-").then(|| Call { id: id.to_owned(), ..call })
 }
 
-fn patch_call(at: Option<String>) -> Call {
+fn patch_call(at: Option<Timestamp>) -> Call {
     Call { tool: "apply_patch".to_owned(), kind: Kind::Edit, at, ..Call::default() }
 }
 
-fn said(text: String, at: Option<String>) -> Record {
+fn said(text: String, at: Option<Timestamp>) -> Record {
     Record::of(Entry::Said(Said { text: json_text::snippet(&text, LAST_TEXT), at }))
 }
 
@@ -475,7 +473,7 @@ fn token_count(info: Option<&RawValue>) -> Record {
     }
 }
 
-fn item_completed(item: &Item<'_>, began: Option<String>, at: Option<String>) -> Record {
+fn item_completed(item: &Item<'_>, began: Option<Timestamp>, at: Option<Timestamp>) -> Record {
     let id = || item.id.as_ref().map(Text::owned).unwrap_or_default();
     match item.kind.as_str() {
         "UserMessage" => {
@@ -508,7 +506,7 @@ fn item_completed(item: &Item<'_>, began: Option<String>, at: Option<String>) ->
                     .command
                     .and_then(command_line)
                     .map(|command| text::shortened_to_bytes(command, COMMAND)),
-                at: began.or_else(|| at.clone()),
+                at: began.or(at),
                 ..Call::default()
             };
             result.unannounced = unannounced(&result.id, call);
@@ -528,7 +526,7 @@ fn item_completed(item: &Item<'_>, began: Option<String>, at: Option<String>) ->
             let mut result = file_change(item.changes, outcome);
             result.user_stopped = item.status.as_ref().is_some_and(|status| status.as_str() == "declined");
             result.id = id();
-            result.unannounced = unannounced(&result.id, patch_call(began.or_else(|| at.clone())));
+            result.unannounced = unannounced(&result.id, patch_call(began.or(at)));
             result.at = at;
             result.snippet = content::snippet(item.stdout.map(content::literals).into_iter().flatten());
             Record::of(result.into())

@@ -1,5 +1,8 @@
 //! How Codex says that a call ended: a header above the output, a JSON document, or a sentence.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -70,9 +73,10 @@ pub(super) fn output(raw: Option<&RawValue>) -> CallResult {
             };
         }
     }
-    let result = header(&json_text::decode(json_text::literal_head(literal, HEADER)));
     // What the program printed is the output without the client's own lines above it.
-    *first = below_header(literal);
+    let (above, below) = split_header(literal);
+    let result = header(&json_text::decode(above));
+    *first = below;
     if !result.is_status_hidden {
         let output = match result.unmarked {
             true => CommandOutput::default(),
@@ -105,13 +109,15 @@ const LONGEST_ACCOUNT: usize = 1024 * 1024;
 /// The client's own lines above a command's output take no more than this.
 const HEADER: usize = 2048;
 
-fn below_header(literal: &str) -> &str {
-    const OUTPUT: &str = r"\nOutput:\n";
+/// The client's own lines, or what may be such, and what the program printed.
+fn split_header(literal: &str) -> (&str, &str) {
+    static OUTPUT: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(r"\nOutput:\n"));
     let head = json_text::literal_head(literal, HEADER);
-    match head.find(OUTPUT).and_then(|at| literal.get(at + OUTPUT.len()..)) {
-        Some(below) => below,
-        None => literal,
-    }
+    let parts = OUTPUT.find(head.as_bytes()).and_then(|at| {
+        let below = literal.get(at + OUTPUT.needle().len()..)?;
+        Some((literal.get(..at)?, below))
+    });
+    parts.unwrap_or((head, literal))
 }
 
 pub(super) fn exited(exit_code: Option<i32>) -> CallResult {

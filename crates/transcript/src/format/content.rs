@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -89,6 +90,12 @@ impl<'de> Deserialize<'de> for Present {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         IgnoredAny::deserialize(deserializer).map(|_| Self)
     }
+}
+
+/// When something was recorded; nothing where the client writes something else in its place.
+pub(crate) fn instant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
+    let raw = <&RawValue>::deserialize(deserializer)?;
+    Ok(raw.get().strip_prefix('"').and_then(|text| text.strip_suffix('"')?.parse().ok()))
 }
 
 /// A string literal where there is one.

@@ -1,6 +1,7 @@
 //! Gemini CLI: an append-only log of records. The same id written again takes the place of the former
 //! record, `$rewindTo` makes records void, `$set` patches state (its replaced history is lossy, and ignored).
 
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -32,8 +33,8 @@ const NUDGES: &[&str] = &["Please continue."];
 pub(crate) struct GeminiLine<'a> {
     #[serde(borrow)]
     id: Option<Text<'a>>,
-    #[serde(borrow)]
-    timestamp: Option<Text<'a>>,
+    #[serde(default, deserialize_with = "content::instant")]
+    timestamp: Option<Timestamp>,
     #[serde(borrow, rename = "type")]
     kind: Option<Text<'a>>,
     #[serde(borrow, default)]
@@ -76,8 +77,8 @@ struct ToolCall<'a> {
     result: Option<&'a RawValue>,
     #[serde(borrow)]
     status: Option<Text<'a>>,
-    #[serde(borrow)]
-    timestamp: Option<Text<'a>>,
+    #[serde(default, deserialize_with = "content::instant")]
+    timestamp: Option<Timestamp>,
     #[serde(borrow)]
     result_display: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -158,7 +159,7 @@ fn user(line: &GeminiLine<'_>) -> Record {
     if typed.is_empty() || is_injected(typed) {
         return Record::bookkeeping();
     }
-    let at = line.timestamp.as_ref().map(Text::owned);
+    let at = line.timestamp;
     let text = json_text::snippet(typed, PROMPT);
     Record::of(Entry::Prompt(Prompt { text, at, standing: Standing::Opens, is_planning: false }))
 }
@@ -196,7 +197,7 @@ fn gemini(line: &GeminiLine<'_>) -> Record {
             }
         }
     }
-    let at = || line.timestamp.as_ref().map(Text::owned);
+    let at = || line.timestamp;
     if !said.trim().is_empty() {
         record.entries.push(Entry::Said(Said { text: json_text::snippet(&said, LAST_TEXT), at: at() }));
     }
@@ -316,7 +317,7 @@ fn result(call: &Call, tool_call: &ToolCall<'_>) -> CallResult {
     let shown = shown.filter(|display| display.get().starts_with('"'));
     let mut result = CallResult {
         id: call.id.clone(),
-        at: tool_call.timestamp.as_ref().map(Text::owned),
+        at: tool_call.timestamp,
         output: match call.kind {
             Kind::Shell => CommandOutput::of_literals(content::literal(shown.or(output))),
             _ => CommandOutput::default(),

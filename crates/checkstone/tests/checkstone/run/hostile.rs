@@ -481,3 +481,37 @@ fn no_run_is_called_like_what_lies_beside_it() {
     error: `checkpoints` cannot be the name of a run: checkstone puts something else there
     ");
 }
+
+/// Neither a secret that the plan sets nor one that is inherited is in any file of the run; what stages print is theirs.
+#[test]
+fn secrets_of_the_environment_do_not_go_into_the_record() {
+    let (set, inherited) = ("hunter2-of-the-plan", "hunter2-of-the-shell");
+    let working = "command = 'echo \"[INFO] $DB_PASSWORD $API_TOKEN $COLOUR\"; test -n \"$DB_PASSWORD\"'";
+    let stages = plan(&[stage(
+        "S01_use_secrets",
+        &format!("{working}\nenvironment = {{ DB_PASSWORD = \"{set}\", COLOUR = \"red\" }}"),
+    )]);
+    let project = Project::new(&stages);
+    let run = project.checkstone(&["run", "plan.toml", "--id", "r1"]).env("API_TOKEN", inherited).answer();
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let record = project.read("reports/study/checkpoints/r1/events.jsonl");
+    let found: Vec<&str> =
+        [set, inherited, "red"].into_iter().filter(|value| record.contains(value)).collect();
+    assert_eq!(found, ["red"]);
+    let markers: Vec<Value> =
+        project.events().into_iter().filter(|event| event["event"] == "marker").collect();
+    assert_eq!(markers[0]["marker"], "[INFO] (withheld by checkstone) (withheld by checkstone) red");
+    // The plan file is as it was.
+    assert_eq!(project.attempts("S01_use_secrets"), 1);
+    let again = project.checkstone(&["resume", "r1"]).env("API_TOKEN", inherited).answer();
+    assert_eq!(again.code, Some(0), "{again:?}");
+    assert_eq!(project.attempts("S01_use_secrets"), 1);
+    // The recorded one needs the value from elsewhere.
+    let recorded = ["resume", "r1", "--recorded-plan", "--again", "S01_use_secrets"];
+    let without = project.output(&recorded);
+    assert_eq!(without.code, Some(1), "{without:?}");
+    let with = project.checkstone(&recorded).env("DB_PASSWORD", set).answer();
+    assert_eq!(with.code, Some(0), "{with:?}");
+    let record = project.read("reports/study/checkpoints/r1/events.jsonl");
+    assert_eq!(record.matches(set).count(), 0);
+}
