@@ -402,7 +402,7 @@ impl<'a> Engine<'a> {
     /// Its outputs are there: what waits for it may run, and fan-outs over them are known.
     fn complete(&mut self, index: usize) -> Result<(), EngineError> {
         self.settle(index, Standing::Completed);
-        if self.plan.waiting().is_empty() {
+        if self.plan.is_whole() {
             return Ok(());
         }
         let published = self.layout.published(&self.id(index))?;
@@ -777,8 +777,7 @@ impl<'a> Engine<'a> {
     }
 
     fn final_state(&self) -> RunState {
-        let is_known = self.plan.waiting().is_empty();
-        if is_known && self.stages.iter().all(|stage| stage.standing == Standing::Completed) {
+        if self.plan.is_whole() && self.stages.iter().all(|stage| stage.standing == Standing::Completed) {
             return RunState::Completed;
         }
         if self.is_aborting || self.stages.iter().any(|stage| stage.is_aborted) {

@@ -34,6 +34,8 @@ pub(super) struct WrittenPlan {
 pub(super) struct Expansion {
     /// The stages of each draft, as places in `Plan::stages`; `None` while it waits.
     pub(super) stages: Vec<Option<Vec<StageOfDraft>>>,
+    /// Drafts that have no stages yet.
+    waiting: usize,
     /// Lists that stages have made, by draft and name.
     lists: HashMap<(usize, String), Vec<Scalar>>,
 }
@@ -179,6 +181,11 @@ impl Plan {
         if reader.problems.is_empty() { Ok(Some(plan)) } else { Err(Problems::sorted(reader.problems)) }
     }
 
+    /// Whether all its stages are known.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.expansion.waiting == 0
+    }
+
     /// What is to run, and cannot be said yet: it waits for a list that a stage makes.
     pub fn waiting(&self) -> Vec<WaitingStage> {
         let drafts = self.expansion.stages.iter().enumerate().filter(|(_, stages)| stages.is_none());
@@ -260,6 +267,7 @@ impl Checker<'_, '_, '_> {
             self.check_lists(index);
             self.stage(index, &Instance::default());
         }
+        self.expansion.waiting = self.expansion.stages.iter().filter(|stages| stages.is_none()).count();
         plan.expansion = self.expansion;
     }
 
