@@ -12,6 +12,7 @@ use jiff::Timestamp;
 
 use crate::event::{Accepted, Ending, Event, FORMAT, InstanceNote, What};
 use crate::plan::{Plan, Problems, SetParameter};
+use crate::secret_values::WITHHELD;
 use crate::state::{RunState, StageState, TransitionError};
 use crate::surroundings::Surroundings;
 
@@ -166,9 +167,15 @@ impl Record {
         Ok(())
     }
 
+    /// Parameters that were set from outside of the plan; what was withheld is no value.
+    pub fn set_parameters(&self) -> Vec<SetParameter> {
+        let known: Vec<String> = self.set.iter().filter(|set| !set.contains(WITHHELD)).cloned().collect();
+        SetParameter::of_record(&known)
+    }
+
     /// The plan as it was last recorded, with the parameters of that time.
     pub fn read_plan(&self, root: &Path) -> Result<Plan, Problems> {
-        Plan::read_with("the recorded plan", &self.plan, root, &SetParameter::of_record(&self.set))
+        Plan::read_with("the recorded plan", &self.plan, root, &self.set_parameters())
     }
 
     pub fn stage(&self, id: &str) -> StageRecord {

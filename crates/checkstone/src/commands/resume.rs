@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use checkpoint::layout::Layout;
 use run::engine;
 use run::outlook;
-use run::plan::SetParameter;
 use run::record::Record;
 
 use crate::error::CommandError;
@@ -89,7 +88,7 @@ fn plan(
     arguments: &ResumeArguments,
     printer: &Printer,
 ) -> Result<engine::PlanText, CommandError> {
-    let mut set = SetParameter::of_record(&record.set);
+    let mut set = record.set_parameters();
     set.extend(arguments.parameters.read()?);
     let file = record.plan_file.clone().filter(|file| {
         let stays = std::path::Path::new(file)

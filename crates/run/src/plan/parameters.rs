@@ -6,8 +6,6 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 use settings::{At, Document, Entry, Place, Problem, Problems, Reader, Shape, Table, Value};
 
-use crate::secret_values::WITHHELD;
-
 const OPENING: &str = "{params.";
 
 /// One value, with a number as it is written: `1e-4` stays that in a command.
@@ -148,9 +146,7 @@ impl SetParameter {
 
     /// What a run was begun with, as far as its plan still has the parameter.
     pub fn of_record(set: &[String]) -> Vec<Self> {
-        // What was withheld is no value.
-        let recorded = set.iter().filter(|argument| !argument.contains(WITHHELD));
-        let recorded = recorded.filter_map(|argument| Self::of_argument(argument).ok());
+        let recorded = set.iter().filter_map(|argument| Self::of_argument(argument).ok());
         recorded.map(|set| Self { is_required: false, ..set }).collect()
     }
 
