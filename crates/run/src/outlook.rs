@@ -138,7 +138,7 @@ fn lost_output(layout: &Layout, id: &str, accepted: &Accepted) -> Option<String>
     lost.next().map(|artifact| artifact.path.clone())
 }
 
-/// Stages are looked at after those before them, one of whose inputs' makers may be what runs first; fan-outs over what is used again are known.
+/// Stages are looked at after those before them. A fan-out over something that is used again is known.
 fn decide_all(
     plan: &Plan,
     layout: &Layout,
