@@ -58,11 +58,13 @@ pub(crate) fn snapshots(kills: u32, cuts: u32) -> Result<Done, String> {
 /// SIGKILL at so many instants of a commit of named paths, of a push, and of a whole autosave; three savers on one remote for so
 /// many rounds; and every state of a remote that a push meets.
 pub(crate) fn autosave(kills: u32, rounds: u32) -> Result<Done, String> {
-    println!("3 savers on one remote, {rounds} rounds; the states of remotes");
-    for (package, tests) in [("checkstone", "autosave::merges::"), ("keeping", "pushes::")] {
+    println!("3 savers on one remote, {rounds} rounds; the table of push states");
+    for (package, tests) in
+        [("checkstone", &["autosave::merges::"][..]), ("keeping", &["pushes::", "push_states::"])]
+    {
         let mut test = test_target(package);
         test.env("CHECKSTONE_SOAK_ROUNDS", rounds.to_string());
-        process::run(test.args([tests, "--", "--nocapture"]))?;
+        process::run(test.args(["--", "--nocapture"]).args(tests))?;
     }
     println!("{kills} kills of commits (twice), {kills} of pushes, {kills} of whole autosaves");
     for (package, tests) in [("keeping", "kills::"), ("checkstone", "autosave::kills::")] {

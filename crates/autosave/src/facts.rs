@@ -2,21 +2,26 @@
 //! and how it ended; never what the agent says of itself.
 //!
 //! Notes are committed and pushed, so they say less than is known. Of a command they have the programs and what these
-//! were to do; words are shown only of programs that verify code, and only plain ones. Of a prompt or an error, what
-//! stands where a secret would is left out, whatever it looks like.
+//! were to do; words are shown only of programs that verify code, and only harmless ones (`shown_arguments`). Of a prompt
+//! or an error, what stands where a secret would is left out, whatever it looks like, and so are words that look random.
+
+use std::path::Path;
 
 use gate::policy::Policy;
 use gate::{Changes, Inputs, Observation, RecordedCall, Rule};
 use jiff::Timestamp;
 use outputs::Summary;
 use programs::Deed;
-use programs::shell::{Intents, SimpleCommand};
-use transcript::{Kind, Outcome};
+use programs::shell::{Intents, SimpleCommand, Word};
+use transcript::{Call, Kind, Outcome};
 
 use crate::build_state::BuildState;
 use crate::look::Look;
-use crate::plain::{code, line, without_home};
+use crate::plain::{code, line};
+use crate::private_place::without_private_places;
 use crate::reason::Reason;
+use crate::secrets;
+use crate::shown_arguments::shown_arguments;
 
 /// So much of a list is told.
 const FILES: usize = 20;
@@ -68,6 +73,7 @@ pub struct Facts {
 pub struct Ran {
     pub command: String,
     pub is_test: bool,
+    /// Empty if that is not known.
     pub ended: String,
 }
 
@@ -88,7 +94,7 @@ impl Facts {
             occasion,
             branch,
             asked: asked.map(|text| teller.text(text, LONGEST_PROMPT)).filter(|text| !text.is_empty()),
-            files: files.iter().map(|file: &String| without_home(file, &root)).collect(),
+            files: files.iter().map(|file: &String| teller.file(file)).collect(),
             commands: teller.commands(&inputs.calls),
             errors: teller.errors(inputs),
             next: None,
@@ -142,7 +148,7 @@ fn listed(files: &[String], most: usize) -> String {
 }
 
 fn shown(ran: &[&Ran]) -> String {
-    let one = |ran: &&Ran| format!("{} {}", code(&ran.command), ran.ended);
+    let one = |ran: &&Ran| format!("{} {}", code(&ran.command), ran.ended).trim_end().to_owned();
     ran.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
@@ -156,7 +162,16 @@ pub(crate) struct Teller<'a> {
 impl Teller<'_> {
     /// The text without what stands where secrets stand, and without the names of homes; `None` if it is withheld.
     pub(crate) fn told(&self, text: &str) -> Option<String> {
-        self.look.tellable(text).map(|text| without_home(&text, self.root))
+        self.look.tellable(text).map(|text| self.without_private_places(&text))
+    }
+
+    fn without_private_places(&self, text: &str) -> String {
+        without_private_places(text, self.root, self.look.home.as_deref())
+    }
+
+    /// A path from the root of the repository.
+    fn file(&self, path: &str) -> String {
+        secrets::without_random_words(&self.without_private_places(path))
     }
 
     /// The text in one line, or that it is withheld.
@@ -182,7 +197,7 @@ impl Teller<'_> {
         let programs: Vec<String> = done.into_iter().map(|command| self.program(command)).collect();
         match programs.is_empty() {
             true => NOT_READ.to_owned(),
-            false => line(&without_home(&programs.join("; "), self.root), LONGEST_COMMAND),
+            false => line(&self.without_private_places(&programs.join("; ")), LONGEST_COMMAND),
         }
     }
 
@@ -191,22 +206,38 @@ impl Teller<'_> {
         let written = command.path.as_deref().filter(|path| !path.starts_with(['/', '~']) && is_plain(path));
         let name = written.unwrap_or(&command.program);
         let mut words = vec![if is_plain(name) { name } else { "…" }];
-        let arguments: Vec<&str> = command.known_arguments().collect();
-        let are_known =
-            arguments.len() == command.arguments.len() && arguments.iter().all(|word| is_plain(word));
-        let whole = text::command_line(&arguments);
-        let is_safe =
-            || self.look.tellable(&format!("{name} {whole}")).is_some_and(|told| told.ends_with(&whole));
-        if VERIFYING.contains(&command.deed()) && are_known && is_safe() {
-            words.extend(Some(whole.as_str()).filter(|whole| !whole.is_empty()));
-            return words.join(" ");
+        if VERIFYING.contains(&command.deed()) {
+            let whole = shown_arguments(&command.arguments, |word| self.is_harmless(word));
+            let told = self.look.tellable(&format!("{name} {whole}"));
+            if told.is_some_and(|told| told.ends_with(&whole)) {
+                words.extend(Some(whole.as_str()).filter(|whole| !whole.is_empty()));
+                return words.join(" ");
+            }
         }
-        let subcommand = command.subcommand().filter(|word| is_plain(word));
+        // Behind an option, nobody knows whether a word is the option's value.
+        let first = command.arguments.first().and_then(Word::known);
+        let subcommand = command.subcommand().filter(|word| first == Some(word) && is_plain(word));
         words.extend(subcommand);
-        if arguments.len() > usize::from(subcommand.is_some()) || !are_known {
+        if command.arguments.len() > usize::from(subcommand.is_some()) {
             words.push("…");
         }
         words.join(" ")
+    }
+
+    /// Whether a word that belongs to no option is a path of the repository or of tests, or a name.
+    fn is_harmless(&self, word: &str) -> bool {
+        let path = word.split("::").next().unwrap_or(word);
+        let path = path.strip_prefix(self.root).map_or(path, |path| path.trim_start_matches('/'));
+        let is_of_tests =
+            |part: &str| matches!(part.trim_matches('_'), "test" | "tests" | "spec" | "specs" | "testing");
+        let is_name = || !path.contains(['/', ' ', '=']) && path.starts_with(char::is_alphabetic);
+        let is_path = || {
+            path.starts_with("./")
+                || path.split('/').any(is_of_tests)
+                || programs::is_test_file(path)
+                || Path::new(self.root).join(path).exists()
+        };
+        is_plain(word) && (is_name() || is_path())
     }
 
     /// The last commands, each once, with its last outcome; those that tested something are kept before others.
@@ -272,11 +303,8 @@ const VERIFYING: [Deed; 6] =
 /// A word such as names, paths, flags and selections are made of. A name beside it may still say that it is a secret.
 fn is_plain(word: &str) -> bool {
     let is_of_word = |letter: char| letter.is_ascii_alphanumeric() || "_-./:,=+*[] ".contains(letter);
-    let has = |part: &str, is: fn(&u8) -> bool| part.bytes().any(|byte| is(&byte));
-    let is_random =
-        |part: &str| part.len() >= 12 && has(part, u8::is_ascii_digit) && has(part, u8::is_ascii_alphabetic);
-    let mut parts = word.split(|letter: char| !letter.is_ascii_alphanumeric());
-    !word.is_empty() && word.len() <= LONGEST_WORD && word.chars().all(is_of_word) && !parts.any(is_random)
+    let is_short = !word.is_empty() && word.len() <= LONGEST_WORD;
+    is_short && word.chars().all(is_of_word) && secrets::without_random_words(word) == word
 }
 
 /// How a command ended, as far as that is known: a status that the shell hides proves nothing.
@@ -292,7 +320,8 @@ fn ended(recorded: &RecordedCall, summary: Option<Summary>) -> String {
         (_, Some(Summary::NoTestsRan)) => "ran no tests".to_owned(),
         (_, Some(Summary::Passed { tests: Some(count) })) => format!("passed ({count} passed)"),
         (_, Some(Summary::Passed { tests: None })) => "passed".to_owned(),
-        (Outcome::Unknown, None) => "did not end".to_owned(),
+        (Outcome::Unknown, None) if is_running(call) => "did not end".to_owned(),
+        (Outcome::Unknown, None) => String::new(),
         (Outcome::Ok, None) => {
             let proven = recorded.intents.as_ref().is_some_and(|intents| {
                 let is_test = |command: &&SimpleCommand| command.does(Deed::Tests);
@@ -303,4 +332,11 @@ fn ended(recorded: &RecordedCall, summary: Option<Summary>) -> String {
             if proven { "ended well".to_owned() } else { "ended, its status is hidden".to_owned() }
         }
     }
+}
+
+/// Whether the transcript shows that the command went on in the background and nothing of its end: an answer came, in a
+/// file that says when calls end, and the call has no end.
+fn is_running(call: &Call) -> bool {
+    let is_answered = call.snippet.is_some() && call.at.is_some();
+    is_answered && call.ended_at.is_none() && !call.is_status_hidden && !call.user_stopped
 }

@@ -1,6 +1,6 @@
 //! The look for secrets before anything leaves: our own table, an installed `gitleaks`, and what the settings allow.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use change_set::BytePath;
@@ -24,6 +24,8 @@ pub struct Gitleaks {
 pub struct Look {
     allow: Allow,
     gitleaks: Option<Gitleaks>,
+    /// Of the user, which texts that leave the machine do not name.
+    pub(crate) home: Option<String>,
 }
 
 impl Look {
@@ -32,11 +34,16 @@ impl Look {
             settings.allow_secrets.iter().cloned().partition(|word| word.contains(':'));
         // A pattern that is none was told when the settings were read, and allows nothing.
         let allow = Allow::new(&settings.allow_secrets_in, &kinds, &fingerprints).unwrap_or_default();
-        Self { allow, gitleaks }
+        Self { allow, gitleaks, home: None }
+    }
+
+    /// The same, where it is known which folder is the user's home.
+    pub fn with_home(self, home: Option<&Path>) -> Self {
+        Self { home: home.map(|home| home.to_string_lossy().into_owned()), ..self }
     }
 
     /// What looks like a secret, each by file, line, kind and fingerprint; never itself.
-    pub fn through(&self, added: &Added) -> Vec<String> {
+    pub fn through(&self, added: &Added) -> Vec<Finding> {
         let mut found = secrets::scan(added, &self.allow);
         // A gitleaks that does not run finds nothing; our own table has looked all the same.
         if let Some(Gitleaks { program, folder }) = &self.gitleaks
@@ -49,7 +56,7 @@ impl Look {
             let more: Vec<Finding> = more.into_iter().filter(is_new).collect();
             found.extend(more);
         }
-        found.iter().map(sentence).collect()
+        found
     }
 
     /// Whether something in the text looks like a secret.
@@ -83,9 +90,4 @@ impl Look {
         let added = Added { files: vec![file], unread: Vec::new() };
         secrets::scan(&added, &self.allow).iter().map(|finding| finding.line).collect()
     }
-}
-
-fn sentence(finding: &Finding) -> String {
-    let Finding { path, line, kind, fingerprint } = finding;
-    format!("`{path}` line {line}: {kind} (`{fingerprint}`)")
 }

@@ -92,6 +92,11 @@ impl Updated {
         self.former.as_deref() != Some(&self.now)
     }
 
+    /// Whether the section was there before.
+    pub(crate) fn had_section(&self) -> bool {
+        self.former.as_deref().is_some_and(|former| section(former).is_some())
+    }
+
     /// The file stays as it is now.
     pub fn settle(&self) {
         if let Some(kept) = &self.kept {

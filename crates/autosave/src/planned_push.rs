@@ -2,7 +2,7 @@
 
 use changes::{Error, GitProgram, Repository};
 use gate::policy::{Autosave, PushRules, PushWhen};
-use keeping::push::{PushPlan, PushReadiness};
+use keeping::push::{PushPlan, PushReadiness, RemoteKnowledge};
 use text::counted;
 
 /// A push that may be made.
@@ -12,10 +12,8 @@ pub struct PlannedPush {
     pub remote: String,
     /// The remote's.
     pub branch: String,
-    /// The remote is not known to have the branch: this publishes it.
-    pub publishes: bool,
-    /// What goes along, in words to be added to others; empty if nothing does.
-    along: String,
+    /// What the push does beside sending the commit, in words to be added to others.
+    pub consequences: String,
 }
 
 /// Why there is no push.
@@ -50,10 +48,16 @@ impl PlannedPush {
         let planned = Self::with(&plan, others);
         match rules.of_branch(&plan.branch) {
             PushWhen::Never => unwanted("`push` is `never`"),
-            PushWhen::Tracked if planned.publishes => unwanted(&format!(
-                "`{}` has no branch `{}` yet; publish it with `git push`, or set `push = \"always\"`",
-                planned.remote, planned.branch
-            )),
+            PushWhen::Tracked if !plan.is_tracked => {
+                let (remote, branch) = (&planned.remote, &planned.branch);
+                let missing = match plan.knowledge {
+                    RemoteKnowledge::Fetched => format!("`{remote}` has no branch `{branch}` yet"),
+                    _ => format!(
+                        "nothing was ever fetched from `{remote}`, so it is not known whether it has `{branch}`"
+                    ),
+                };
+                unwanted(&format!("{missing}; publish it with `git push`, or set `push = \"always\"`"))
+            }
             PushWhen::Tracked | PushWhen::Always => Ok(planned),
         }
     }
@@ -64,21 +68,29 @@ impl PlannedPush {
     }
 
     fn with(plan: &PushPlan, others: usize) -> Self {
-        let along = match (others, plan.is_complete) {
-            (0, _) => String::new(),
-            (others, true) => format!(", along with {}", counted(others, "other commit")),
-            (others, false) => format!(", along with {others} or more other commits"),
+        let all = counted(others, "other commit");
+        let along = match (&plan.knowledge, plan.is_complete) {
+            _ if others == 0 => String::new(),
+            (RemoteKnowledge::Nothing { problem }, is_complete) => {
+                let many =
+                    if is_complete { format!("up to {all}") } else { "all earlier commits".to_owned() };
+                let why = match problem {
+                    Some(problem) => format!("what it has is not known: {problem}"),
+                    None => "it is asked first which of them it has".to_owned(),
+                };
+                format!(", along with {many} ({why})")
+            }
+            (_, true) => format!(", along with {all}"),
+            (_, false) => format!(", along with {others} or more other commits"),
         };
         let branch = transcript::visible(plan.remote_branch());
-        Self { remote: plan.remote(), branch, publishes: !plan.is_tracked, along }
-    }
-
-    /// What the push does beside sending the commit, in words to be added to others.
-    pub fn consequences(&self) -> String {
-        let published = match self.publishes {
-            true => format!(", which publishes the branch `{}`", self.branch),
-            false => String::new(),
+        let published = match plan.knowledge {
+            _ if plan.is_tracked => String::new(),
+            RemoteKnowledge::Nothing { .. } => {
+                format!(", which publishes the branch `{branch}` if it is not there yet")
+            }
+            _ => format!(", which publishes the branch `{branch}`"),
         };
-        format!("{published}{}", self.along)
+        Self { remote: plan.remote(), branch, consequences: format!("{published}{along}") }
     }
 }

@@ -17,6 +17,7 @@ use crate::facts::Occasion;
 use crate::look::Look;
 use crate::notes::{self, NotesError};
 use crate::saving_settings::SavingSettings;
+use crate::secrets::Finding;
 use crate::session_notes::{self, NewNotes, SessionNotes};
 
 pub(crate) const BUILDGUIDE: &str = "buildguide.md";
@@ -47,6 +48,42 @@ pub struct Save {
     pub changed: Vec<BytePath>,
     /// What of that the user had staged, and stays so.
     pub staged: Vec<BytePath>,
+}
+
+/// What must not be committed of what a commit would add.
+#[derive(Debug, Default)]
+struct WithheldFiles {
+    secrets: Vec<Finding>,
+    /// Too large to be looked through.
+    unread: Vec<BytePath>,
+}
+
+impl WithheldFiles {
+    fn are_any(&self) -> bool {
+        !self.secrets.is_empty() || !self.unread.is_empty()
+    }
+
+    fn paths(&self) -> impl Iterator<Item = &BytePath> {
+        self.secrets.iter().map(|finding| &finding.path).chain(&self.unread)
+    }
+
+    /// Each once, with the first reason.
+    fn left_out(&self) -> Vec<LeftOut> {
+        let secret = |finding: &Finding| {
+            let Finding { path, line, kind, fingerprint } = finding;
+            let reason = format!("line {line} looks like a secret: {kind}, `{fingerprint}`");
+            LeftOut { path: Some(path.clone()), reason }
+        };
+        let unread = |path: &BytePath| LeftOut {
+            path: Some(path.clone()),
+            reason: "too large to be looked through for secrets".to_owned(),
+        };
+        let mut all: Vec<LeftOut> =
+            self.secrets.iter().map(secret).chain(self.unread.iter().map(unread)).collect();
+        all.sort_by(|one, other| one.path.cmp(&other.path));
+        all.dedup_by(|one, other| one.path == other.path);
+        all
+    }
 }
 
 /// How a save ended.
@@ -141,6 +178,7 @@ impl SaveError {
                 CommitError::Busy
                     | CommitError::Locked { .. }
                     | CommitError::HeadMoved
+                    | CommitError::OtherBranch { .. }
                     | CommitError::HookTimedOut { .. }
                     | CommitError::InProgress { .. }
                     | CommitError::Git(TimedOut { .. })
@@ -248,9 +286,10 @@ impl Save {
         let written = self.new_notes(&section).write(root, &commit::folder(&self.repository), clean)?;
         if written.index.is_changed() {
             self.saving.log_step(&format!("📝 Updating {name} with session progress"));
-            self.saving.log_step(&match is_absent {
-                true => format!("✅ Created {name} with Last Session"),
-                false => format!("✅ Updated existing Last Session in {name}"),
+            self.saving.log_step(&match (is_absent, written.index.had_section()) {
+                (true, _) => format!("✅ Created {name} with Last Session"),
+                (false, false) => format!("✅ Added Last Session to {name}"),
+                (false, true) => format!("✅ Updated existing Last Session in {name}"),
             });
             self.saving.log_step(&format!("📋 {name} update complete"));
         }
@@ -299,26 +338,59 @@ impl Save {
     }
 
     fn commit_paths(&self, written: &SessionNotes, dirty: &[ChangedFile]) -> Result<Commit, SaveError> {
-        let (paths, unfit) = self.with_notes(written.paths(), dirty);
-        let (message, look) = (self.message(), self.look());
-        let hook_limit = self.settings.hook_timeout;
-        let new = NewCommit { paths: &paths, message: &message, hook_limit, lock_limit: INDEX_LOCK };
-        let (mut found, mut unread, mut has_notes) = (Vec::new(), Vec::new(), true);
+        let notes = written.paths();
+        let (mut paths, mut unfit) = self.with_notes(notes.clone(), dirty);
         self.saving.log_step("📦 Staging changes to git...");
-        let outcome = commit::commit(&self.repository, &self.saving.git, &new, &mut |added| {
-            for step in [
-                "✅ Files staged successfully",
-                "🔍 Checking for staged changes...",
-                "✅ Staged changes detected",
-                "💾 Creating git commit...",
-            ] {
-                self.saving.log_step(step);
+        let mut steps = vec![
+            "✅ Files staged successfully",
+            "🔍 Checking for staged changes...",
+            "✅ Staged changes detected",
+            "💾 Creating git commit...",
+        ];
+        loop {
+            let mut withheld = WithheldFiles::default();
+            let outcome = self.commit_without_secrets(&paths, written, &mut steps, &mut withheld)?;
+            // What is not ours is left out, and costs the rest nothing.
+            let is_other = |path: &BytePath| paths.contains(path) && !notes.contains(path);
+            if outcome == CommitOutcome::Withheld && withheld.are_any() && withheld.paths().all(is_other) {
+                paths.retain(|path| !withheld.paths().any(|withheld| withheld == path));
+                unfit.extend(withheld.left_out());
+                continue;
             }
-            found = look.through(added);
-            unread = added.unread.iter().map(|path| format!("`{path}`")).collect();
-            has_notes = added.files.iter().any(|file| file.path == written.file);
-            found.is_empty() && unread.is_empty() && has_notes
-        })?;
+            return self.ended_commit(outcome, written, withheld, unfit);
+        }
+    }
+
+    /// Commits these paths if nothing in them looks like a secret, and all of it could be looked through.
+    fn commit_without_secrets(
+        &self,
+        paths: &[BytePath],
+        written: &SessionNotes,
+        steps: &mut Vec<&'static str>,
+        withheld: &mut WithheldFiles,
+    ) -> Result<CommitOutcome, SaveError> {
+        let (message, look) = (self.message(paths), self.look());
+        let new = NewCommit {
+            paths,
+            message: &message,
+            branch: self.branch.as_deref(),
+            hook_limit: self.settings.hook_timeout,
+            lock_limit: INDEX_LOCK,
+        };
+        Ok(commit::commit(&self.repository, &self.saving.git, &new, &mut |added| {
+            steps.drain(..).for_each(|step| self.saving.log_step(step));
+            *withheld = WithheldFiles { secrets: look.through(added), unread: added.unread.clone() };
+            !withheld.are_any() && added.files.iter().any(|file| file.path == written.file)
+        })?)
+    }
+
+    fn ended_commit(
+        &self,
+        outcome: CommitOutcome,
+        written: &SessionNotes,
+        withheld: WithheldFiles,
+        unfit: Vec<LeftOut>,
+    ) -> Result<Commit, SaveError> {
         let left_out = |reason: String| SaveError::NotesLeftOut { path: written.file.to_string(), reason };
         match outcome {
             CommitOutcome::Made(mut commit) => {
@@ -326,8 +398,12 @@ impl Save {
                 commit.left_out.extend(unfit);
                 Ok(commit)
             }
-            CommitOutcome::Withheld if !found.is_empty() => Err(SaveError::Secret { found }),
-            CommitOutcome::Withheld if !unread.is_empty() => Err(SaveError::TooLarge { paths: unread }),
+            CommitOutcome::Withheld if !withheld.secrets.is_empty() => {
+                Err(SaveError::Secret { found: withheld.secrets.iter().map(ToString::to_string).collect() })
+            }
+            CommitOutcome::Withheld if !withheld.unread.is_empty() => Err(SaveError::TooLarge {
+                paths: withheld.unread.iter().map(|path| format!("`{path}`")).collect(),
+            }),
             CommitOutcome::Withheld => Err(left_out("git ignores it".to_owned())),
             CommitOutcome::Nothing { left_out: files } => {
                 let of_notes = files.into_iter().find(|one| one.path.as_ref() == Some(&written.file));
@@ -404,14 +480,14 @@ impl Save {
         self.settings.notes.as_deref().unwrap_or_else(|| notes_of(self.agent))
     }
 
-    /// The commit's message, from the template.
-    pub fn message(&self) -> String {
+    /// The message of a commit of these paths, from the template.
+    pub fn message(&self, paths: &[BytePath]) -> String {
         let Occasion { reason, percent, iteration, .. } = self.occasion;
         let filled = |text: &str| {
             let percent = percent.map_or_else(|| "?".to_owned(), |percent| percent.to_string());
-            let what = match self.settings.include {
-                Include::Notes => "Notes on the session",
-                Include::All => "Notes on the session, and what its turn changed",
+            let what = match paths.iter().any(|path| self.named().contains(path)) {
+                false => "Notes on the session",
+                true => "Notes on the session, and what its turn changed",
             };
             text.replace("{what}", what)
                 .replace("{reason}", &reason.sentence(self.occasion.percent))

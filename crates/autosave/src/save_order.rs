@@ -49,9 +49,8 @@ pub struct SaveOrder {
     iteration: u64,
     /// Which attempt this is at one crossing of the threshold, counted from 1.
     attempt: u32,
-    branch: Option<String>,
     /// The branch that HEAD was on when the save was ordered: it is committed there or not at all.
-    checked_out: Option<String>,
+    branch: Option<String>,
     notes: String,
     changed: Vec<BytePath>,
     staged: Vec<BytePath>,
@@ -61,6 +60,7 @@ impl SaveOrder {
     pub(crate) fn new(save: &Save, session: SessionId, turn: TurnId, attempt: u32) -> Self {
         let Occasion { at, reason, percent, iteration } = save.occasion;
         let changed = save.named().to_vec();
+        let ask = || keeping::commit::branch(&save.repository, &save.saving.git).ok().flatten();
         Self {
             token: files::random_id(),
             root: BytePath::from(save.repository.root.as_path()),
@@ -74,8 +74,7 @@ impl SaveOrder {
             percent,
             iteration,
             attempt,
-            branch: save.branch.clone(),
-            checked_out: save.repository.branch(),
+            branch: save.branch.clone().or_else(ask),
             notes: save.notes.clone(),
             changed,
             staged: save.staged.clone(),
@@ -171,9 +170,9 @@ impl SaveOrder {
         let settings = settings.map_err(|problems| {
             failed(&format!("the settings have {}", counted(problems.0.len(), "mistake")))
         })?;
-        let now = repository.branch();
-        if now != self.checked_out {
-            let [before, now] = [&self.checked_out, &now].map(|branch| match branch {
+        let now = keeping::commit::branch(&repository, &saving.git).map_err(|error| failed(&error))?;
+        if now != self.branch {
+            let [before, now] = [&self.branch, &now].map(|branch| match branch {
                 Some(branch) => format!("on `{}`", transcript::visible(branch)),
                 None => "on no branch".to_owned(),
             });
@@ -214,6 +213,12 @@ fn hear(output: ChildStdout, wait: Duration) -> Option<EndedSave> {
 /// The lock that a process has for as long as it saves.
 fn running(saving: &SavingSettings, repository: &Repository) -> std::path::PathBuf {
     lock_file(&saving.state, "autosave-running", repository)
+}
+
+/// Whether a save that a stop has left is at work in the repository.
+pub fn is_running(saving: &SavingSettings, repository: &Repository) -> bool {
+    let lock = running(saving, repository);
+    lock.is_file() && matches!(Lock::acquire(&lock, Duration::ZERO), Err(LockError::Busy { .. }))
 }
 
 /// How saves of the session ended of which nobody has been told yet.

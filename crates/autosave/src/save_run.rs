@@ -240,7 +240,7 @@ impl SaveReport {
         }
         match &self.push {
             Push::Started(push) => {
-                text.push_str(&format!(", push to `{}` started{}", push.remote, push.consequences()));
+                text.push_str(&format!(", push to `{}` started{}", push.remote, push.consequences));
             }
             Push::None(Some(why)) | Push::NotStarted(why) => text.push_str(&format!(", not pushed: {why}")),
             Push::None(None) => {}

@@ -21,6 +21,8 @@ pub struct SavingSettings {
     pub state: PathBuf,
     /// The user's own configuration.
     pub user_file: Option<PathBuf>,
+    /// The user's home, which notes do not name.
+    pub home: Option<PathBuf>,
     /// For everything that is not on the clock of a hook.
     pub git: GitProgram,
     pub gitleaks: Option<PathBuf>,
@@ -40,7 +42,7 @@ impl SavingSettings {
     /// Who looks for secrets.
     pub fn look(&self, settings: &Autosave) -> Look {
         let gitleaks = self.gitleaks.clone().map(|program| Gitleaks { program, folder: self.state.clone() });
-        Look::new(settings, gitleaks)
+        Look::new(settings, gitleaks).with_home(self.home.as_deref())
     }
 
     /// Those of the working tree, as the user's own configuration wants them.

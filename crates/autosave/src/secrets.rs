@@ -15,12 +15,14 @@ mod assignment;
 mod checks;
 mod gitleaks;
 mod hidden_text;
+mod random_word;
 mod secret_file;
 mod secret_name;
 mod shapes;
 mod value_place;
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::OnceLock;
 
 use aho_corasick::AhoCorasick;
@@ -60,6 +62,13 @@ pub struct Finding {
     pub fingerprint: String,
 }
 
+impl fmt::Display for Finding {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, line, kind, fingerprint } = self;
+        write!(formatter, "`{path}` line {line}: {kind} (`{fingerprint}`)")
+    }
+}
+
 /// What a name beside it calls a secret: in quotes or in a sentence, and otherwise.
 const ASSIGNED: &str = "assigned-secret";
 const ASSIGNED_BARE: &str = "assigned-variable";
@@ -83,9 +92,17 @@ pub fn is_secret_variable(name: &str, value: &str) -> bool {
     !value.is_empty() && (is_named || !suspects(format!("{name}=\"{value}\"\n").as_bytes()).is_empty())
 }
 
-/// The lines without what stands in a secret's place, whatever it looks like, and what is behind it on its line.
+/// Stands where something was left out.
+const WITHHELD: &str = "(withheld)";
+
+/// The text without words that look random.
+pub(crate) fn without_random_words(text: &str) -> String {
+    random_word::without_random_words(text, WITHHELD).into_owned()
+}
+
+/// The lines without what stands in a secret's place, whatever it looks like, and what is behind it on its line; and
+/// without words that look random.
 pub(crate) fn without_values(text: &str) -> String {
-    const WITHHELD: &str = "(withheld)";
     let mut lines: Vec<String> = Vec::new();
     let mut is_named_before = false;
     for line in text.lines() {
@@ -102,7 +119,7 @@ pub(crate) fn without_values(text: &str) -> String {
             && value_place::value_place(&format!("{name} x1")).is_some_and(|at| at >= name.len());
         is_named_before = is_named || (is_named_before && line.trim().is_empty());
     }
-    lines.join("\n")
+    without_random_words(&lines.join("\n"))
 }
 
 fn scan_file(file: &AddedFile, allow: &Allow) -> Vec<Finding> {

@@ -122,7 +122,8 @@ impl Integrations {
         });
         for problem in problems {
             printer.warning(
-                Warning::new(problem).hint("the workflow is saved; run the same command to send it again"),
+                Warning::new(problem)
+                    .hint("the workflow is saved; running the command again would tell all others twice"),
             );
         }
         told

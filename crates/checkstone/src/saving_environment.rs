@@ -30,6 +30,7 @@ pub(crate) fn settings(state: PathBuf) -> SavingSettings {
     SavingSettings {
         state,
         user_file: environment::configuration_file(),
+        home: environment::home(),
         git: environment::git().within(GIT_LIMIT),
         gitleaks: environment::program("gitleaks"),
         temporary: environment::temporary_directory(),

@@ -13,8 +13,8 @@
 //!    `index.lock` (which fails where somebody holds it), a look that the index is still the one that was copied,
 //!    `rename`. So the lock exists for two system calls and never half written, and one that a kill left is known as
 //!    ours, since it is the same file as the one in our folder: the next run removes it.
-//! 4. `git update-ref` moves the branch from the commit that was its head, or not at all where it has moved meanwhile;
-//!    then the index gets its former entries back, and everything is tried again.
+//! 4. `git update-ref` moves the branch, by its name, from the commit that was its head, or not at all if it has moved meanwhile,
+//!    or if HEAD names another branch by now; then the index gets its former entries back, and everything is tried again.
 //!
 //! Index before branch: a kill between the two leaves the named files staged, as `git add` would; the other way
 //! round it would leave their *removal* staged, and the user's next commit would undo ours. What was about to happen
@@ -49,6 +49,8 @@ use workplace::Workplace;
 
 pub use workplace::folder;
 
+const HEADS: &str = "refs/heads/";
+
 /// So often the whole is tried while others move the branch.
 const ATTEMPTS: usize = 4;
 
@@ -62,6 +64,8 @@ pub enum CommitError {
         "HEAD is on no branch, so that a commit would be lost with the next switch: create a branch first"
     )]
     Detached,
+    #[error("HEAD was on `{wanted}`, and is on `{now}` now")]
+    OtherBranch { wanted: String, now: String },
     #[error("`{path}` has an unresolved merge conflict: resolve it first")]
     Unmerged { path: BytePath },
     #[error("`{path}` is not a path inside the repository")]
@@ -98,6 +102,8 @@ pub struct NewCommit<'a> {
     /// deleted. A part of a file that the user had staged is committed with the rest of it.
     pub paths: &'a [BytePath],
     pub message: &'a str,
+    /// The branch that HEAD has to name; `None` if any will do.
+    pub branch: Option<&'a str>,
     /// How long each commit hook, and the signing program, may take.
     pub hook_limit: Duration,
     /// How long to wait for another process that holds `index.lock`.
@@ -169,6 +175,19 @@ pub fn recover(
     Workplace::open(repository, program, lock_limit)?.recover(lock_limit)
 }
 
+/// The branch that HEAD names; `None` if it is detached. Git is asked only if the files do not tell.
+pub fn branch(repository: &Repository, program: &GitProgram) -> Result<Option<String>, Error> {
+    match repository.branch() {
+        Some(branch) => Ok(Some(branch)),
+        None => head_branch(&ActingGit::new(program, &repository.root)),
+    }
+}
+
+fn head_branch(git: &ActingGit) -> Result<Option<String>, Error> {
+    let head = git.line_or_none(&["symbolic-ref", "--quiet", "HEAD"])?;
+    Ok(head.map(|head| head.strip_prefix(HEADS).unwrap_or(&head).to_owned()))
+}
+
 /// The operation that git is in the middle of, and that a commit would become a part of.
 pub fn in_progress(
     repository: &Repository,
@@ -225,8 +244,10 @@ impl<'a> CommitAttempt<'a> {
         if let Some(operation) = in_progress::operation(&workplace.repository, &git)? {
             return Err(CommitError::InProgress { operation });
         }
-        let head = git.line_or_none(&["symbolic-ref", "--quiet", "HEAD"])?.ok_or(CommitError::Detached)?;
-        let branch = head.strip_prefix("refs/heads/").unwrap_or(&head).to_owned();
+        let branch = head_branch(&git)?.ok_or(CommitError::Detached)?;
+        if let Some(wanted) = new.branch.filter(|wanted| *wanted != branch) {
+            return Err(CommitError::OtherBranch { wanted: wanted.to_owned(), now: branch });
+        }
         let parent = git.line_or_none(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?;
         for role in ["GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"] {
             git.run(&["var", role], b"").map_err(identity)?;
@@ -386,14 +407,18 @@ impl<'a> CommitAttempt<'a> {
         index::exchange(self.workplace, &pending.forth(), self.new.lock_limit)
             .inspect_err(|_| self.workplace.forget())?;
         let moved = self.move_branch(id, &subject);
-        if moved.is_err() {
-            // Left noted where even this fails: the next run tries again.
+        if moved.is_err() || !self.is_on_branch().unwrap_or(true) {
+            // Left noted where even this fails: the next run tries again. In the index of another branch they are nobody's.
             self.workplace.recover(self.new.lock_limit)?;
         } else {
             self.workplace.forget();
             self.put_again(&pending);
         }
         moved
+    }
+
+    fn is_on_branch(&self) -> Result<bool, CommitError> {
+        Ok(head_branch(&self.git)?.as_ref() == Some(&self.branch))
     }
 
     /// `git commit` reads the index before it locks it: one of the user's may have written the entries back that it had
@@ -410,7 +435,12 @@ impl<'a> CommitAttempt<'a> {
         let kind = if self.parent.is_some() { "commit" } else { "commit (initial)" };
         let none = "0".repeat(id.len());
         let from = self.parent.as_deref().unwrap_or(&none);
-        let arguments = ["update-ref", "-m", &format!("{kind}: {subject}"), "HEAD", id, from];
+        // A hook may have taken its time, and another branch may be at the same commit.
+        if !self.is_on_branch()? {
+            return Err(CommitError::HeadMoved);
+        }
+        let branch = format!("{HEADS}{}", self.branch);
+        let arguments = ["update-ref", "-m", &format!("{kind}: {subject}"), &branch, id, from];
         let ended = self.git.end_holding(&arguments, self.workplace.shared_lock()?)?;
         if ended.status.success() {
             return Ok(());
@@ -428,16 +458,15 @@ impl<'a> CommitAttempt<'a> {
     /// The lock of HEAD or of its branch, which a git that was killed leaves behind.
     fn lock_in_the_way(&self) -> Option<PathBuf> {
         let Repository { git_dir, common_dir, .. } = &self.workplace.repository;
-        let branch = self.workplace.repository.branch();
-        let of_branch = branch.map(|branch| common_dir.join(format!("refs/heads/{branch}.lock")));
-        let mut locks =
-            [git_dir.join("HEAD.lock"), common_dir.join("packed-refs.lock")].into_iter().chain(of_branch);
-        locks.find(|lock| lock.symlink_metadata().is_ok())
+        let of_branch = common_dir.join(format!("{HEADS}{}.lock", self.branch));
+        let locks = [git_dir.join("HEAD.lock"), common_dir.join("packed-refs.lock"), of_branch];
+        locks.into_iter().find(|lock| lock.symlink_metadata().is_ok())
     }
 
     /// Somebody may have committed on top already.
     fn verify(&self, id: &str) -> Result<(), CommitError> {
-        let ended = self.git.end(&["merge-base", "--is-ancestor", id, "HEAD"], b"")?;
+        let branch = format!("{HEADS}{}", self.branch);
+        let ended = self.git.end(&["merge-base", "--is-ancestor", id, &branch], b"")?;
         if ended.status.success() { Ok(()) } else { Err(CommitError::NotVerified { id: id.to_owned() }) }
     }
 }

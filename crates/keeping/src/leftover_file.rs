@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use change_set::BytePath;
-use changes::Repository;
+use changes::{Repository, submodules};
 use files::TemporaryFile;
 
 /// No git holds a lock so long while it works.
@@ -35,7 +35,7 @@ pub enum LeftoverKind {
     Temporary,
 }
 
-/// Those in the git folder of a working tree, locks first.
+/// Those in the git folder of a working tree, locks first; then those of its submodules.
 pub fn leftover_files(repository: &Repository, now: SystemTime) -> Vec<LeftoverFile> {
     let Repository { git_dir, common_dir, .. } = repository;
     let mut paths: Vec<PathBuf> = entries(git_dir).filter(|path| is_lock(path)).collect();
@@ -50,6 +50,9 @@ pub fn leftover_files(repository: &Repository, now: SystemTime) -> Vec<LeftoverF
     let mut found: Vec<LeftoverFile> = locks.chain(parts).collect();
     if found.iter().any(|file| file.kind == LeftoverKind::Lock) && is_git_at_work(repository) {
         found.retain(|file| file.kind != LeftoverKind::Lock);
+    }
+    for (_, inner) in submodules::checked_out(repository) {
+        found.extend(leftover_files(&inner, now));
     }
     found
 }
@@ -87,7 +90,8 @@ pub(crate) fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
-fn below(folder: &Path) -> impl Iterator<Item = PathBuf> {
+/// The files in a folder and in those inside of it.
+pub(crate) fn below(folder: &Path) -> impl Iterator<Item = PathBuf> {
     let mut folders = vec![folder.to_owned()];
     let mut found = Vec::new();
     while let Some(folder) = folders.pop().filter(|_| found.len() < MOST_ENTRIES) {

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use crate::acting::ActingGit;
 use said::{RemoteAnswer, without_credentials};
 
-pub use outgoing::{OutgoingCommit, PushPlan, PushReadiness, plan};
+pub use outgoing::{OutgoingCommit, PushPlan, PushReadiness, RemoteKnowledge, plan};
 
 /// So often our commits are put on top of what came meanwhile.
 const ROUNDS: usize = 12;
@@ -48,11 +48,13 @@ pub struct PushLimits<'a> {
 }
 
 /// How a push ended. Texts hold no credentials.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum PushOutcome {
+    #[error("there is no remote to push to")]
     NoRemote,
     /// The remote has it: it was asked afterwards.
+    #[error("the remote has {id} on `{branch}`")]
     Pushed {
         id: String,
         branch: String,
@@ -60,23 +62,20 @@ pub enum PushOutcome {
         rebased_from: Option<String>,
     },
     /// The remote does not want it, or it has commits that cannot be put under ours without the user.
-    Rejected {
-        reason: String,
-    },
-    /// The remote has changed the same lines.
-    Conflict {
-        paths: Vec<BytePath>,
-    },
+    #[error("the remote refused it: {reason}")]
+    Rejected { reason: String },
+    #[error(
+        "the remote has changed the same lines of {}",
+        paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ")
+    )]
+    Conflict { paths: Vec<BytePath> },
     /// Somebody would have to say a password, or to accept a host key.
-    AuthNeeded {
-        reason: String,
-    },
-    TimedOut {
-        seconds: u64,
-    },
-    Failed {
-        reason: String,
-    },
+    #[error("the remote asks for credentials: {reason}")]
+    AuthNeeded { reason: String },
+    #[error("the remote did not answer within {seconds} s")]
+    TimedOut { seconds: u64 },
+    #[error("{reason}")]
+    Failed { reason: String },
 }
 
 impl PushPlan {
@@ -191,13 +190,18 @@ impl<'a> Pushing<'a> {
 
     /// The commit that the remote's branch is at now.
     fn ask(&self) -> PushStep<Option<String>> {
-        let command = "-c credential.interactive=false ls-remote --quiet --";
-        let destination = &self.plan.destination;
-        let arguments: Vec<&str> = command.split(' ').chain([&*self.url, destination]).collect();
+        let mut found = self.listed(&[], &[&self.plan.destination])?.into_iter();
+        Ok(found.find(|(_, name)| *name == self.plan.destination).map(|(id, _)| id))
+    }
+
+    /// Ids and names of the remote's refs.
+    fn listed(&self, kinds: &[&str], names: &[&str]) -> PushStep<Vec<(String, String)>> {
+        let command = ["-c", "credential.interactive=false", "ls-remote", "--quiet"];
+        let arguments = [&command[..], kinds, &["--", &self.url], names].concat();
         let (_, output) = self.converse(&arguments)?;
-        let output = String::from_utf8_lossy(&output).into_owned();
-        let mut lines = output.lines().filter_map(|line| line.split_once('\t'));
-        Ok(lines.find(|(_, name)| *name == self.plan.destination).map(|(id, _)| id.to_owned()))
+        let output = String::from_utf8_lossy(&output);
+        let lines = output.lines().filter_map(|line| line.split_once('\t'));
+        Ok(lines.map(|(id, name)| (id.to_owned(), name.to_owned())).collect())
     }
 
     /// The remote has the commit, or others have gone on from it already.

@@ -16,6 +16,7 @@ mod create;
 mod leftovers;
 mod listing;
 mod mirror;
+mod object_copy;
 mod own_packs;
 mod prune;
 mod restore;
@@ -35,7 +36,7 @@ use text::hexadecimal;
 pub use compare::Side;
 pub use create::{LeftOut, NewSnapshot};
 pub use listing::WhichWorktrees;
-pub use mirror::Mirror;
+pub use mirror::{AbandonedMirror, Mirror, abandoned_mirrors};
 pub use prune::{PrunableReasons, Retention};
 pub use restore::{RestoreCaller, RestoreReport, Skipped};
 pub use submodule_snapshot::SubmoduleSnapshot;
@@ -150,6 +151,9 @@ pub struct SnapshotFacts {
     /// Of the files that were read, those with other permissions than git would give them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modes: Vec<FileMode>,
+    /// Taken in a submodule, with a snapshot of the repository around it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_inner: bool,
 }
 
 /// What a file allows to whom, of which git keeps the executable bit only.
@@ -167,12 +171,15 @@ pub struct Snapshots {
     program: GitProgram,
     largest_file: u64,
     mirror: Option<Mirror>,
+    /// What is taken goes with a snapshot of the repository around this one.
+    is_inner: bool,
 }
 
 impl Snapshots {
     pub fn of(repository: Repository, program: &GitProgram) -> Result<Self, SnapshotError> {
         let git = Git::of(&repository, program)?;
-        Ok(Self { repository, git, program: program.clone(), largest_file: LARGEST_FILE, mirror: None })
+        let (program, largest_file) = (program.clone(), LARGEST_FILE);
+        Ok(Self { repository, git, program, largest_file, mirror: None, is_inner: false })
     }
 
     /// Files of more bytes are left out.

@@ -5,9 +5,12 @@ use std::path::Path;
 use change_set::BytePath;
 use changes::{GitProgram, Repository};
 use gate::policy::SnapshotSettings;
-use keeping::snapshot::{Mirror, SnapshotError, Snapshots};
+use keeping::snapshot::{self, AbandonedMirror, Mirror, SnapshotError, Snapshots};
 use sha2::{Digest as _, Sha256};
 use text::hexadecimal;
+
+/// In the state directory.
+const MIRRORS: &str = "mirrors";
 
 pub fn configured_snapshots(
     repository: Repository,
@@ -29,5 +32,10 @@ pub fn mirror_of(root: &Path, settings: &SnapshotSettings, state: &Path) -> Mirr
     let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
     let name = hexadecimal(digest.get(..8).unwrap_or_default());
     let files = settings.mirror_files.iter().map(|path| BytePath::from(path.as_str())).collect();
-    Mirror::new(state.join("mirrors").join(name), files, settings.keep)
+    Mirror::new(state.join(MIRRORS).join(name), files, settings.keep)
+}
+
+/// The mirrors of projects that are not where they were.
+pub fn abandoned_mirrors(state: &Path) -> Vec<AbandonedMirror> {
+    snapshot::abandoned_mirrors(&state.join(MIRRORS))
 }

@@ -41,7 +41,7 @@ mod written_files;
 
 pub use client_event::{ClientEvent, SAME_DELIVERY, append_to_log};
 pub use client_stop::{Purpose, Stop, UnjudgedStop, judge};
-pub use configured_snapshots::{configured_snapshots, mirror_of};
+pub use configured_snapshots::{abandoned_mirrors, configured_snapshots, mirror_of};
 pub use explanation::{ExplainedVerdict, Replay, explain, recorded_correction, recorded_reason};
 pub use judged_stop::{Delivery, JudgedStop, turn_of};
 pub use known_turn::{KnownTurn, SESSIONS_LOOKED_AT, session_of_transcript, unjudged_turns};

@@ -19,11 +19,11 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use text::WordFinder;
 
 use self::content::Present;
 use crate::entry::Record;
+use crate::json_reader::{self, RawJson};
 use crate::model::Agent;
 
 /// What one line of `agent`'s transcript says.
@@ -59,7 +59,7 @@ pub fn is_text_of_client(agent: Agent, prompt: &str) -> bool {
 #[serde(rename_all = "camelCase")]
 struct LineShape<'a> {
     #[serde(borrow)]
-    r#type: Option<&'a RawValue>,
+    r#type: Option<RawJson<'a>>,
     timestamp: Option<Present>,
     payload: Option<Present>,
     session_id: Option<Present>,
@@ -75,7 +75,7 @@ struct LineShape<'a> {
 /// The clients by which a line looks as if it was written.
 pub(crate) fn possible_writers(line: &str) -> Vec<Agent> {
     let is_object = line.trim_start().starts_with('{');
-    let Some(shape) = is_object.then(|| serde_json::from_str::<LineShape<'_>>(line).ok()).flatten() else {
+    let Some(shape) = is_object.then(|| json_reader::from_str::<LineShape<'_>>(line).ok()).flatten() else {
         return Vec::new();
     };
     let is_typed = shape.r#type.is_some();

@@ -36,6 +36,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
             fn visit_str<E: Error>(self, value: &str) -> Result<Self::Value, E> {
                 Ok(Text(Cow::Owned(value.to_owned())))
             }
+            fn visit_string<E: Error>(self, value: String) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Owned(value)))
+            }
         }
         deserializer.deserialize_str(TextVisitor)
     }

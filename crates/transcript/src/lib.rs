@@ -18,6 +18,7 @@ mod entry;
 mod file_edit;
 mod format;
 mod forward;
+mod json_reader;
 mod json_text;
 mod kept_texts;
 mod model;

@@ -376,7 +376,7 @@ pub(crate) fn records_of_document(source: &Source<'_>, options: &Options) -> Res
         newlines +=
             memchr::memchr_iter(b'\n', text.as_bytes().get(position..offset).unwrap_or_default()).count();
         position = position.max(offset);
-        let record = gemini_document::record(message).marked(options.mark);
+        let record = gemini_document::record(*message).marked(options.mark);
         records.push(Placed { record, offset: offset as u64, line: Some(newlines as u64 + 1) });
     }
     if document.torn {

@@ -144,7 +144,7 @@ fn longest_part(text: &[u8]) -> usize {
 }
 
 /// How often letters and digits, or small and large letters, take turns: seldom in words, often in random text.
-fn switches(text: &[u8]) -> usize {
+pub(super) fn switches(text: &[u8]) -> usize {
     let class = |byte: &u8| match byte {
         b'0'..=b'9' => 0,
         b'a'..=b'z' => 1,

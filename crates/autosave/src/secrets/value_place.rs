@@ -9,7 +9,7 @@ pub(super) fn value_place(line: &str) -> Option<usize> {
     let small = line.to_ascii_lowercase();
     let hits = KEYWORDS.iter().flat_map(|word| small.match_indices(word).map(|(at, _)| at));
     let assigned = hits.filter_map(|at| assigned(line.as_bytes(), at));
-    assigned.chain(in_address(line)).chain(of_options(line)).min()
+    assigned.chain(in_address(line)).chain(of_options(line)).chain(of_login(line)).min()
 }
 
 fn assigned(line: &[u8], at: usize) -> Option<usize> {
@@ -36,10 +36,48 @@ fn assigned(line: &[u8], at: usize) -> Option<usize> {
             return Some(assignment.at);
         }
     }
-    // `the password is swordfish`
     let rest = line.get(end..)?;
+    if let Some(length) = words_to_colon(rest)
+        && matches!(SecretName::of(written), Some(SecretName::Password | SecretName::Token))
+    {
+        return Some(end + length);
+    }
+    // `the password is swordfish`
     let said = [&b" is "[..], b" was ", b" to ", b": "].into_iter().find(|said| rest.starts_with(said))?;
     (SecretName::of(written)? == SecretName::Password).then_some(end + said.len())
+}
+
+/// `a token with the scope of packages only: abc1`: as far as the value, if it is one word that can be no path and is no
+/// mere word.
+fn words_to_colon(rest: &[u8]) -> Option<usize> {
+    let colon = rest.iter().position(|byte| !byte.is_ascii_lowercase() && !b" ,'()-".contains(byte))?;
+    let behind = rest.get(colon..)?.strip_prefix(b":")?;
+    let gap = behind.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let value = behind.get(gap..)?.split(u8::is_ascii_whitespace).next()?;
+    let is_word = value.iter().all(|byte| byte.is_ascii_alphabetic() || b",.;".contains(byte));
+    (gap > 0 && !is_word && !value.contains(&b'/')).then_some(colon + 1 + gap)
+}
+
+/// `log in as user/password`, `connect with user:password`
+fn of_login(line: &str) -> Option<usize> {
+    let small = line.to_ascii_lowercase();
+    let verb = ["connect", "log in", "login", "logged in", "sign in", "authenticate"]
+        .iter()
+        .filter_map(|verb| small.find(verb))
+        .min()?;
+    let mut before = "";
+    for word in line.get(verb..)?.split_whitespace() {
+        let is_pair = || {
+            let mut parts = word.trim_matches(['"', '\'', '`']).split(['/', ':']);
+            let is_name = |part: Option<&str>| part.is_some_and(|part| !part.is_empty());
+            is_name(parts.next()) && is_name(parts.next()) && parts.next().is_none()
+        };
+        if matches!(before, "as" | "with" | "using" | "by") && is_pair() {
+            return Some(word.as_ptr() as usize - line.as_ptr() as usize);
+        }
+        before = word;
+    }
+    None
 }
 
 /// `scheme://user:password@host`
@@ -91,6 +129,9 @@ mod tests {
             ("postgres://kim:swordfish@db/x", "postgres://"),
             ("Authorization: Bearer abc", "Authorization: Bearer "),
             ("x-api-key: abc", "x-api-key: "),
+            ("here's a token with publish scope only: ab-1", "here's a token with publish scope only: "),
+            ("then connect as scott/tiger and go on", "then connect as "),
+            ("Log in with kim:swordfish", "Log in with "),
         ] {
             assert_eq!(value_place(line).and_then(|at| line.get(..at)), Some(kept), "{line}");
         }
@@ -101,6 +142,8 @@ mod tests {
             "Why does the token Parser fail?",
             "see https://example.com/a:b@c",
             "Pass the tests",
+            "Fix the token parser in this file: src/a.rs",
+            "connect as somebody else",
         ] {
             assert_eq!(value_place(line), None, "{line}");
         }

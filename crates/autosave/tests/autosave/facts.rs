@@ -8,6 +8,10 @@ use transcript::{Call, Kind, Options, Outcome};
 
 /// The section of a turn with this prompt and these commands, each of which failed if it begins with `!`.
 fn section(asked: &str, commands: &[&str]) -> String {
+    section_of(asked, commands, |_| {})
+}
+
+fn section_of(asked: &str, commands: &[&str], change: fn(&mut Call)) -> String {
     let changes = Changes::Known(ChangeSet {
         scope: Scope::TurnBaseline,
         files: Vec::new(),
@@ -19,7 +23,7 @@ fn section(asked: &str, commands: &[&str]) -> String {
     });
     let call = |(place, command): (usize, &&str)| {
         let failed = command.strip_prefix('!');
-        let call = Call {
+        let mut call = Call {
             tool: "Bash".to_owned(),
             kind: Kind::Shell,
             command: Some(failed.unwrap_or(command).to_owned()),
@@ -28,6 +32,7 @@ fn section(asked: &str, commands: &[&str]) -> String {
             line: Some(place as u64 + 1),
             ..Call::default()
         };
+        change(&mut call);
         RecordedCall::new(call, "/home/kim/app")
     };
     let nothing = transcript::read_bytes(&[], &Options::default());
@@ -36,7 +41,8 @@ fn section(asked: &str, commands: &[&str]) -> String {
     let occasion =
         Occasion { at: jiff::Timestamp::UNIX_EPOCH, reason: Reason::Asked, percent: None, iteration: 1 };
     let policy = Policy::load(&[]).unwrap();
-    let look = Look::new(policy.autosave.with(Trust::Given).unwrap(), None);
+    let look =
+        Look::new(policy.autosave.with(Trust::Given).unwrap(), None).with_home(Some("/data/lee".as_ref()));
     Facts::new(occasion, &inputs, Some(asked), &look).section()
 }
 
@@ -139,8 +145,85 @@ fn commands_are_shown_as_far_as_they_are_plain() {
     - Branch: `main`
     - Asked: `Fix src/a.rs, see ~/notes.md; the token: (withheld) Then release`
     - Files changed: none in this turn
-    - Tests: `npm test -- --run` ended well; `cargo test -p gate --test corpus -- s1` ended well; `pytest tests/test_a.py -k 'one or two'` ended well; `pytest -x tests` ended well
-    - Commands: `git commit …` ended well; `ls …` ended well; `./scripts/release.sh …` ended well; `make dist …; tail …` failed (exit code 1); `(a command that could not be parsed)` ended, its status is hidden
+    - Tests: `npm test -- --run` ended well; `cargo test -p … --test … -- s1` ended well; `pytest tests/test_a.py -k …` ended well; `pytest -x …` ended well
+    - Commands: `git commit …` ended well; `ls …` ended well; `./scripts/release.sh …` ended well; `make …; tail …` failed (exit code 1); `(a command that could not be parsed)` ended, its status is hidden
     - Open errors: none
     ");
+}
+
+/// A flag's value is no subcommand, and what is given to a test tool is not shown.
+#[test]
+fn values_of_options_are_not_in_the_notes() {
+    for value in ["sommer2024", "tiger", "123456", "prod"] {
+        for spelling in [
+            "kubectl -n @ get pods",
+            "kubectl --password @ get pods",
+            "docker --host @ ps",
+            "npm --otp @ publish",
+            "npm --otp @ test",
+            "npm test -- --pin @",
+            "npm test -- -p @",
+            "npm test -- -p@",
+            "pytest --dbpass @",
+            "pytest --dbpass=@ tests",
+            "pytest -D @ tests",
+            "pytest scott/@",
+            "pytest scott/@@db",
+            "make test PASS=@",
+            "mvn test -Ddb.login=@",
+            "cargo test --features @",
+        ] {
+            let command = spelling.replace('@', value);
+            let notes = section("Test it", &[&command]);
+            assert_eq!(notes.find(value), None, "{command}\n{notes}");
+        }
+        let asked = format!("connect as scott/{value}");
+        assert_eq!(section(&asked, &[]).find(value), None, "{asked}");
+    }
+}
+
+/// What is private in a text of somebody's: a key beside no name, the query of an address, homes, machines.
+#[test]
+fn nothing_private_of_a_prompt_is_in_the_notes() {
+    for (asked, shown) in [
+        (
+            "here's a cargo token with publish scope only: Xa81-KqLm",
+            "here's a cargo token with publish scope only: (withheld)",
+        ),
+        ("this one: zQ8kV3nT6wYb1LxC9mRd", "this one: (withheld)"),
+        ("open https://a.dev/cb?state=s1&code=c2 and go on", "open https://a.dev/cb and go on"),
+        ("get https://a.dev/f?X-Amz-Signature=0f3b9c", "get https://a.dev/f"),
+        ("see /data/lee/x and /mnt/c/Users/lee/y", "see ~/x and ~/y"),
+        ("carol@Carols-MacBook proj % npm test", "(withheld) proj % npm test"),
+        (
+            "revert d41d8cd98f00b204e9800998ecf8427e00000000",
+            "revert d41d8cd98f00b204e9800998ecf8427e00000000",
+        ),
+    ] {
+        let notes = section(asked, &[]);
+        let told = notes.lines().find_map(|line| line.strip_prefix("- Asked: "));
+        assert_eq!(told, Some(format!("`{shown}`").as_str()), "{asked}");
+    }
+}
+
+/// Nothing is said of an end that is not known; a command did not end only if the transcript shows it running.
+#[test]
+fn an_end_that_is_not_known_is_not_told() {
+    let commands = |change: fn(&mut Call)| {
+        let notes = section_of("Test it", &["cargo test"], change);
+        notes.lines().find_map(|line| line.strip_prefix("- Tests: ").map(str::to_owned))
+    };
+    let ended = commands(|call| {
+        (call.outcome, call.exit_code) = (Outcome::Unknown, None);
+        (call.at, call.ended_at) = (Some(jiff::Timestamp::UNIX_EPOCH), Some(jiff::Timestamp::UNIX_EPOCH));
+        call.snippet = Some("compiling".to_owned());
+    });
+    let unanswered = commands(|call| (call.outcome, call.exit_code) = (Outcome::Unknown, None));
+    let running = commands(|call| {
+        (call.outcome, call.exit_code) = (Outcome::Unknown, None);
+        call.at = Some(jiff::Timestamp::UNIX_EPOCH);
+        call.snippet = Some("Command running in background with ID: b1".to_owned());
+    });
+    let told = [ended, unanswered, running].map(Option::unwrap_or_default);
+    assert_eq!(told, ["`cargo test`", "`cargo test`", "`cargo test` did not end"]);
 }

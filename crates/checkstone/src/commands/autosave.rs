@@ -198,7 +198,8 @@ fn reading(agent: Agent, path: Option<&Path>) -> Reading {
 
 fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> Result<ExitCode, CommandError> {
     let git = &save.saving.git;
-    let (notes, section, message) = (save.notes_file(), save.section(), save.message());
+    let paths = save.paths();
+    let (notes, section, message) = (save.notes_file(), save.section(), save.message(&paths));
     let done = match refusal(save, git) {
         Some(why) => format!("nothing was done, and nothing would be committed: {why}"),
         None => "nothing was done: this was only shown".to_owned(),
@@ -210,7 +211,7 @@ fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> Result
         notes: Some(&notes),
         section: Some(&section),
         message: Some(&message),
-        paths: save.paths().iter().map(ToString::to_string).collect(),
+        paths: paths.iter().map(ToString::to_string).collect(),
         commit: None,
         branch: save.branch.as_deref(),
         snapshot: None,
@@ -243,7 +244,7 @@ fn refusal(save: &Save, git: &changes::GitProgram) -> Option<String> {
 /// Where it would be pushed to.
 fn destination(save: &Save, git: &changes::GitProgram) -> String {
     match PlannedPush::of(&save.repository, git, &save.settings, None) {
-        Ok(push) => format!("to `{}` of `{}`{}", push.branch, push.remote, push.consequences()),
+        Ok(push) => format!("to `{}` of `{}`{}", push.branch, push.remote, push.consequences),
         Err(why) => format!("none, {why}"),
     }
 }

@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use autosave::{AutonomousExecution, RouterDecision, save_run};
+use changes::Repository;
 use gate::policy::{Autosave, AutosaveMode};
 use journal::{AutosaveCounts, AutosaveOutcome, Journal, JournalError, PushState};
 use serde::Serialize;
 use transcript::visible;
 
+use crate::environment;
 use crate::error::CommandError;
 use crate::printer::{BAD, DOUBTFUL, GOOD};
 use crate::saving_environment;
@@ -17,6 +19,8 @@ pub(crate) struct AutosaveStatus {
     settings: Autosave,
     /// The repository's own file asks for something that the user does not trust it with.
     is_ignored: bool,
+    /// A save that a stop has left is at work.
+    is_running: bool,
     last: Option<journal::Autosave>,
     /// How often the session of the last save was saved.
     iteration: u64,
@@ -29,7 +33,12 @@ impl AutosaveStatus {
         // A policy that is broken is told elsewhere, and nothing is saved by it.
         let (settings, is_ignored) =
             saving_environment::of_repository(root, journal.as_deref_mut()).unwrap_or_default();
-        let Some(journal) = journal else { return Ok(Self { settings, is_ignored, ..Self::default() }) };
+        let saving = environment::state_directory().map(saving_environment::settings);
+        let is_running = saving.zip(Repository::discover(root).ok());
+        let is_running =
+            is_running.is_some_and(|(saving, repository)| autosave::is_running(&saving, &repository));
+        let known = Self { settings, is_ignored, is_running, ..Self::default() };
+        let Some(journal) = journal else { return Ok(known) };
         let read = journal.read(|reader| -> Result<_, JournalError> {
             let last = reader.recent_autosaves(Some(root), 1)?.pop();
             let session = last.as_ref().and_then(|last| last.session);
@@ -37,7 +46,7 @@ impl AutosaveStatus {
             Ok((last, iteration, reader.autosave_counts(Some(root))?))
         });
         let (last, iteration, counts) = read?;
-        Ok(Self { settings, is_ignored, last, iteration, counts })
+        Ok(Self { last, iteration, counts, ..known })
     }
 
     /// As other programs know it.
@@ -66,6 +75,7 @@ impl AutosaveStatus {
             mode: self.settings.mode,
             threshold: self.settings.threshold,
             ignored: self.is_ignored,
+            running: self.is_running,
             last: self.last.as_ref().map(|last| LastSave {
                 at: last.at.to_string(),
                 reason: &last.reason,
@@ -104,6 +114,9 @@ impl AutosaveStatus {
                 format!("{GOOD}on{GOOD:#}: saves once the context is {threshold} % full"),
             )),
         }
+        if self.is_running {
+            lines.push(("saving", "a save is under way".to_owned()));
+        }
         if let Some(last) = &self.last {
             let style = if last.outcome == AutosaveOutcome::Failed { BAD } else { GOOD };
             let outcome = last.outcome.as_str();
@@ -138,6 +151,8 @@ pub(crate) struct AutosaveStatusOutput<'a> {
     threshold: u8,
     /// The repository's own file asks for something else and is not trusted.
     ignored: bool,
+    /// A save that a stop has left to the background is under way.
+    running: bool,
     last: Option<LastSave<'a>>,
     #[serde(with = "Counts")]
     #[cfg_attr(feature = "schema", schemars(with = "Counts"))]

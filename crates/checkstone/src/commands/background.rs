@@ -9,7 +9,7 @@ use autosave::{Look, PlannedPush, SaveOrder, SavingSettings, save_run};
 use changes::Repository;
 use jiff::Timestamp;
 use journal::{Autosave, AutosaveId, Journal, PushState};
-use keeping::push::{PushLimits, PushOutcome, PushPlan, PushReadiness};
+use keeping::push::{PushLimits, PushOutcome, PushPlan, PushReadiness, RemoteKnowledge};
 use serde::de::DeserializeOwned;
 use stop::turn_start_snapshot::SnapshotOrder;
 use stop::{ClientEvent, Stopwatch, append_to_log};
@@ -150,8 +150,6 @@ fn push(id: AutosaveId) -> Result<(), CommandError> {
     Ok(())
 }
 
-const NO_REMOTE: &str = "there is no remote to push to";
-
 /// How a push ended, in a sentence, and how long it took.
 pub(crate) struct EndedPush {
     pub(crate) ended: Result<String, CommandError>,
@@ -189,9 +187,9 @@ fn push_commit(
     let commit = autosave.commit.as_deref().ok_or_else(|| CommandError::not_found("there is no commit"))?;
     let repository = Repository::discover(&autosave.repository)?;
     // What the user has committed since is theirs to push.
-    let plan = match keeping::push::plan(&repository, git, Some(commit))? {
+    let mut plan = match keeping::push::plan(&repository, git, Some(commit))? {
         PushReadiness::Ready(plan) => plan,
-        PushReadiness::NoRemote => return Err(CommandError::not_found(NO_REMOTE)),
+        PushReadiness::NoRemote => return Err(CommandError::not_found(PushOutcome::NoRemote.to_string())),
         PushReadiness::NoBranch | PushReadiness::NoCommit => {
             return Err(CommandError::refused("HEAD is on no branch any more"));
         }
@@ -200,25 +198,33 @@ fn push_commit(
         let branch = transcript::visible(&plan.branch);
         return Err(CommandError::refused(format!("the branch is `{branch}` now")));
     }
-    let unseen = look_through(&plan, &saving.look(settings))?;
     let ssh = environment::read(environment::SSH_COMMAND).and_then(|value| value.into_string().ok());
     let limits =
         PushLimits { total: TOTAL, attempt: ATTEMPT, pauses: &PAUSES, ours, ssh_command: ssh.as_deref() };
+    plan.ask_remote(&limits)?;
+    let unseen = look_through(&plan, &saving.look(settings))?;
     let planned = PlannedPush::new(&plan);
     let pushed = sentence(&plan.push(&limits), &planned.remote)?;
-    Ok(format!("{pushed}{}{unseen}", planned.consequences()))
+    Ok(format!("{pushed}{}{unseen}", planned.consequences))
 }
 
 /// Earlier commits that were never pushed go along, so they are looked through too, with their messages.
 /// What could not be looked through is told, in words to be added to others.
 fn look_through(plan: &PushPlan, look: &Look) -> Result<String, CommandError> {
     let added = plan.added()?;
-    let mut found = look.through(&added);
+    let mut found: Vec<String> = look.through(&added).iter().map(ToString::to_string).collect();
     let of_message = plan.commits.iter().filter(|commit| look.sees_secret(&commit.message));
     found.extend(of_message.map(|commit| format!("the message of commit {}", save_run::short(&commit.id))));
     if !found.is_empty() {
         let found = found.join("; ");
-        return Err(CommandError::refused(format!("what would be pushed looks like a secret: {found}")));
+        let unasked = match &plan.knowledge {
+            RemoteKnowledge::Nothing { problem: Some(problem) } => {
+                format!("; the remote may have it already, but what it has is not known: {problem}")
+            }
+            _ => String::new(),
+        };
+        let refused = format!("what would be pushed looks like a secret: {found}{unasked}");
+        return Err(CommandError::refused(refused));
     }
     let mut unread = added.unread;
     unread.sort();
@@ -242,19 +248,13 @@ fn sentence(outcome: &PushOutcome, remote: &str) -> Result<String, CommandError>
                 ),
             });
         }
-        PushOutcome::NoRemote => CommandError::not_found(NO_REMOTE),
-        PushOutcome::Rejected { reason } => CommandError::refused(format!("the remote refused it: {reason}")),
-        PushOutcome::Conflict { paths } => {
-            let paths: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
-            let paths = paths.join(", ");
-            CommandError::refused(format!("the remote has changed the same lines of {paths}"))
+        PushOutcome::NoRemote => CommandError::not_found(outcome.to_string()),
+        PushOutcome::Rejected { .. } | PushOutcome::Conflict { .. } => {
+            CommandError::refused(outcome.to_string())
         }
-        PushOutcome::AuthNeeded { reason } => {
-            CommandError::environment(format!("the remote asks for credentials: {reason}"))
+        PushOutcome::AuthNeeded { .. } => CommandError::environment(outcome.to_string()),
+        PushOutcome::TimedOut { .. } | PushOutcome::Failed { .. } => {
+            CommandError::failed(outcome.to_string())
         }
-        PushOutcome::TimedOut { seconds } => {
-            CommandError::failed(format!("the remote did not answer within {seconds} s"))
-        }
-        PushOutcome::Failed { reason } => CommandError::failed(reason),
     })
 }

@@ -255,31 +255,45 @@ fn diff(arguments: &SnapshotDiffArguments, printer: &Printer) -> Result<ExitCode
 }
 
 fn restore(arguments: &RestoreArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let mirror = arguments.from_mirror.then(|| MirrorPlace::find(&arguments.repository)).transpose()?;
     if !arguments.yes {
         let preview = "pass `--yes`, or preview with `checkstone snapshot diff`";
         confirmation::must_be_possible("nothing restored", arguments.json, preview)?;
     }
-    let mirror = arguments.from_mirror.then(|| use_mirror(&arguments.repository, printer)).transpose()?;
-    let place = SnapshotPlace::find(&arguments.repository)?;
+    let place = match &mirror {
+        Some(mirror) => {
+            mirror.place_of(arguments.snapshot.as_deref().unwrap_or("latest"), &arguments.repository)?
+        }
+        None => SnapshotPlace::find(&arguments.repository)?,
+    };
     let (snapshot, paths) = match &arguments.snapshot {
         Some(id) => (place.snapshots.find(id)?, place.paths(&arguments.paths)?),
         None if arguments.from_mirror => (place.snapshots.find("latest")?, Vec::new()),
         None => place.snapshots.undoable()?,
     };
+    let is_gone = mirror.as_ref().is_some_and(MirrorPlace::is_repository_gone);
     if !arguments.yes {
         let scratch = environment::temporary_directory();
         let now = Side::WorkingTree { scratch: &scratch };
         let planned = place.snapshots.diff(now, Side::Snapshot(&snapshot), &paths)?;
-        if planned.is_empty() {
+        if planned.is_empty() && !is_gone {
             printer.text(&format!("Nothing differs from {}.\n", snapshot.id));
             return Ok(ExitCode::SUCCESS);
         }
         printer.text(&differences(&planned, SHOWN));
-        if !confirmed(&format!("Restore {}?", snapshot.id))? {
+        let anew = if is_gone { "Make the repository anew, and restore" } else { "Restore" };
+        if !confirmed(&format!("{anew} {}?", snapshot.id))? {
             printer.text("Nothing was changed.\n");
             return Ok(ExitCode::from(1));
         }
     }
+    let (mirror, place) = match mirror {
+        Some(mirror) => {
+            mirror.bring_in(printer)?;
+            (Some(mirror.mirror), SnapshotPlace::find(&arguments.repository)?)
+        }
+        None => (None, place),
+    };
     let caller = calling(&place.repository.root);
     let mut restored = place.snapshots.restore(&snapshot, &paths, caller, Timestamp::now())?;
     if let (Some(mirror), true) = (&mirror, paths.is_empty()) {
@@ -317,31 +331,64 @@ fn prune(arguments: &SnapshotPruneArguments, printer: &Printer) -> Result<ExitCo
     })
 }
 
-/// Brings what the mirror has into the repository, which is made anew if it is gone.
-fn use_mirror(argument: &RepositoryArgument, printer: &Printer) -> Result<Mirror, CommandError> {
-    let folder = fs_err::canonicalize(argument.folder()?)?;
-    let state = journal_access::state_directory()?;
-    let git = environment::git().within(TIME_LIMIT);
-    let of = |root: &Path| mirror_of(root, &snapshot_settings(root), &state);
-    // The nearer one: the repository that is gone may have lain inside of another.
-    let mirrored = folder.ancestors().find(|root| of(root).exists());
-    let repository = Repository::discover(&folder).ok().map(|repository| repository.root);
-    let root = match (mirrored, repository) {
-        (Some(mirrored), Some(repository)) if !mirrored.starts_with(&repository) => repository,
-        (Some(mirrored), _) => mirrored.to_owned(),
-        (None, repository) => repository.unwrap_or_else(|| folder.clone()),
-    };
-    let mirror = of(&root);
-    if !mirror.exists() {
-        return Err(SnapshotError::NoMirror { root }.into());
+/// A mirror, and the folder that it is one of.
+struct MirrorPlace {
+    mirror: Mirror,
+    root: PathBuf,
+    /// Where the command was called.
+    folder: PathBuf,
+}
+
+impl MirrorPlace {
+    fn find(argument: &RepositoryArgument) -> Result<Self, CommandError> {
+        let folder = fs_err::canonicalize(argument.folder()?)?;
+        let state = journal_access::state_directory()?;
+        let of = |root: &Path| mirror_of(root, &snapshot_settings(root), &state);
+        // The nearer one: the repository that is gone may have lain inside of another.
+        let mirrored = folder.ancestors().find(|root| of(root).exists());
+        let repository = Repository::discover(&folder).ok().map(|repository| repository.root);
+        let root = match (mirrored, repository) {
+            (Some(mirrored), Some(repository)) if !mirrored.starts_with(&repository) => repository,
+            (Some(mirrored), _) => mirrored.to_owned(),
+            (None, repository) => repository.unwrap_or_else(|| folder.clone()),
+        };
+        let mirror = of(&root);
+        if !mirror.exists() {
+            return Err(SnapshotError::NoMirror { root }.into());
+        }
+        Ok(Self { mirror, root, folder })
     }
-    if mirror.rebuild(&root, &git)? {
-        printer.progress(&format!("the repository in `{}` was made anew from its mirror", root.display()));
+
+    fn is_repository_gone(&self) -> bool {
+        self.root.join(".git").symlink_metadata().is_err()
     }
-    if let Ok(repository) = Repository::discover(&root) {
-        mirror.lend(&repository, &git)?;
+
+    /// The repository if it has the snapshot; otherwise the mirror in its place: nothing is brought into it before somebody has
+    /// said yes.
+    fn place_of(&self, id: &str, argument: &RepositoryArgument) -> Result<SnapshotPlace, CommandError> {
+        if !self.is_repository_gone()
+            && let Ok(place) = SnapshotPlace::find(argument)
+            && place.snapshots.find(id).is_ok()
+        {
+            return Ok(place);
+        }
+        let repository = self.mirror.stand_in(&self.root)?;
+        let snapshots = Snapshots::of(repository.clone(), &environment::git().within(TIME_LIMIT))?;
+        Ok(SnapshotPlace { repository, folder: self.folder.clone(), snapshots })
     }
-    Ok(mirror)
+
+    /// Brings what the mirror has into the repository, which is made anew if it is gone.
+    fn bring_in(&self, printer: &Printer) -> Result<(), CommandError> {
+        let (root, git) = (&self.root, environment::git().within(TIME_LIMIT));
+        if self.mirror.rebuild(root, &git)? {
+            printer
+                .progress(&format!("the repository in `{}` was made anew from its mirror", root.display()));
+        }
+        if let Ok(repository) = Repository::discover(root) {
+            self.mirror.lend(&repository, &git)?;
+        }
+        Ok(())
+    }
 }
 
 /// What the user's own configuration says, and a repository's file that is trusted.

@@ -30,6 +30,7 @@ pub(crate) fn machine() -> Vec<Finding> {
         Some(state) => {
             findings.push(state_directory(&state));
             findings.extend(journal(&state));
+            findings.extend(abandoned_mirrors(&state));
         }
         None => findings.push(
             Finding::problem(
@@ -123,6 +124,18 @@ fn journal(state: &Path) -> Option<Finding> {
             })
         }
     }
+}
+
+/// The last copy of a project is nobody's to remove but its owner's.
+fn abandoned_mirrors(state: &Path) -> impl Iterator<Item = Finding> {
+    stop::abandoned_mirrors(state).into_iter().map(|mirror| {
+        let (project, size) = (home_relative(&mirror.project), size_in_words(mirror.bytes));
+        let text = format!("there is still a copy of `{project}`, which is gone or not mounted: {size}");
+        let remove = shell_word(&mirror.folder.to_string_lossy());
+        Finding::note(About::Machine, "leftovers", text).advice(format!(
+            "if nobody needs it, `rm -rf {remove}`; to bring it back, make that folder and run `checkstone snapshot restore --from-mirror` in it"
+        ))
+    })
 }
 
 /// The policy of the repository, the hooks of git's that verify there, and what switches the gate off there.

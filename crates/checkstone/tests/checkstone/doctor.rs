@@ -314,6 +314,25 @@ fn a_broken_policy_is_told() {
     assert!(told.starts_with("problem: broken, so every stop passes: checkstone.toml:1:1"), "{told}");
 }
 
+/// A mirror may be the last copy of a project: it is named with its size, and what removes it.
+#[test]
+fn mirrors_of_projects_that_are_gone_are_told() {
+    let patient = Patient::registered("");
+    patient.write("state/mirrors/0123456789abcdef/objects/pack/pack-1.pack", &"x".repeat(2_000_000));
+    patient.write("state/mirrors/0123456789abcdef/project", "/nowhere/project");
+    patient.write("state/mirrors/fedcba9876543210/project", patient.path("repo").to_str().unwrap());
+    let found: Vec<String> =
+        patient.examine().of_kind("machine", "leftovers").into_iter().map(redacted).collect();
+    assert_eq!(
+        found,
+        [
+            "note: there is still a copy of `/nowhere/project`, which is gone or not mounted: 1.9 MiB → if nobody needs it, `rm -rf \
+             [folder]/state/mirrors/[hash]`; to bring it back, make that folder and run `checkstone snapshot restore \
+             --from-mirror` in it"
+        ]
+    );
+}
+
 /// Locks and parts of packs that killed processes left are named with what removes them; young ones may be somebody's.
 #[test]
 fn leftovers_of_killed_processes_are_told() {
@@ -329,6 +348,13 @@ fn leftovers_of_killed_processes_are_told() {
     left("index.lock", 0);
     left("objects/pack/tmp_pack_AbCdEf", 30);
     left("objects/pack/tmp_pack_young1", 1);
+    // A submodule is a repository of its own.
+    for file in ["HEAD", "objects/here", "refs/here"] {
+        patient.write(&format!("repo/.git/modules/inner/{file}"), "");
+    }
+    patient.write("repo/inner/.git", "gitdir: ../.git/modules/inner\n");
+    patient.write("repo/.gitmodules", "[submodule \"inner\"]\n\tpath = inner\n");
+    left("modules/inner/index.lock", 3);
     left("../.notes.md.AbCdEf123456.tmp", 1);
     left("../.young.md.AbCdEf123456.tmp", 0);
     left("../notes.tmp", 1);
@@ -341,6 +367,8 @@ fn leftovers_of_killed_processes_are_told() {
              `rm -f [folder]/repo/.git/HEAD.lock`",
             "problem: `[folder]/repo/.git/refs/heads/topic.lock` was left 3 h 0 min ago by a git that is gone, and git refuses to \
              work there → `rm -f [folder]/repo/.git/refs/heads/topic.lock`",
+            "problem: `[folder]/repo/.git/modules/inner/index.lock` was left 3 h 0 min ago by a git that is gone, and git refuses to \
+             work there → `rm -f [folder]/repo/.git/modules/inner/index.lock`",
             "note: 1 temporary file of killed git processes, 4 B → `checkstone snapshot prune` removes those of snapshots, and `git gc` the others when they are two weeks old",
             "note: `[folder]/repo/.notes.md.AbCdEf123456.tmp` was left by a restore or save that was interrupted → \
              `rm -f [folder]/repo/.notes.md.AbCdEf123456.tmp`",

@@ -131,7 +131,7 @@ fn who_cannot_be_told_stops_nothing() {
     implement (parser): validation is complete; next phase: implementation
     --- stderr
     warning: `http://[server]` was not told: http://[server] cannot be reached: the connection was refused
-    hint: the workflow is saved; run the same command to send it again
+    hint: the workflow is saved; running the command again would tell all others twice
     warning: BAS-6 was not updated: Linear does not accept the token (HTTP 401)
     hint: the workflow is saved; run `checkstone workflow start implement --feature parser` to send it again
     ");

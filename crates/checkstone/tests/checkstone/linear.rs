@@ -159,6 +159,35 @@ fn an_issue_that_exists_is_taken() {
     assert_eq!(server.issues().len(), 2);
 }
 
+/// A name that only looks like an issue is none, of a feature or of a branch, unless its team is the repository's.
+#[test]
+fn an_issue_is_not_guessed() {
+    let told = |branch: &str, feature: &str| {
+        let server = LinearServer::well_behaved();
+        server.add_issue("API-2", "Somebody else's");
+        server.add_issue("BAS-6", "Parser");
+        let mut repository = repository();
+        repository["linear"]["team"] = json!("BAS");
+        let workplace = workplace_on(branch, &repository, &user(&server));
+        workplace.run(&[
+            "workflow",
+            "phase",
+            "implement",
+            "validation",
+            "--feature",
+            feature,
+            "--status",
+            "complete",
+        ]);
+        (server.requests().len(), server.comments().len())
+    };
+    assert_eq!(told("main", "api-2"), (0, 0));
+    assert_eq!(told("feature/api-2", "api"), (0, 0));
+    assert_eq!(told("main", "bas-6").1, 1);
+    assert_eq!(told("ann/bas-6-parser", "parser").1, 1);
+    assert_eq!(told("feature/BAS-6-parser", "parser").1, 1);
+}
+
 /// What did not arrive is said, with the command that sends it again; the workflow itself loses nothing.
 #[test]
 fn what_did_not_arrive_is_sent_again() {

@@ -151,6 +151,57 @@ fn s11_a_removed_repository_comes_back_from_its_mirror() {
     assert_eq!(diff["files"], json!([]));
 }
 
+/// Whether there is a mirror is said first; then somebody is asked, and only then anything is written.
+#[test]
+fn s11_a_repository_is_made_anew_only_after_an_answer() {
+    let workplace = Workplace::new(None);
+    insta::assert_snapshot!(workplace.shown(&["snapshot", "restore", "--from-mirror"]), @"
+    exit code: 3
+    --- stdout
+    --- stderr
+    error: there is no mirror of `[folder]/repo`
+    hint: `mirror = true` in `[snapshot]` keeps one, from the next snapshot on
+    ");
+    configure(&workplace, "[snapshot]\nmirror = true\n");
+    changed(&workplace);
+    create(&workplace);
+    let then = tree(&workplace);
+    std::fs::remove_dir_all(workplace.repo().join(".git")).unwrap();
+    std::fs::remove_file(workplace.repo().join("src/lib.rs")).unwrap();
+    insta::assert_snapshot!(workplace.shown(&["snapshot", "restore", "--from-mirror"]), @"
+    exit code: 4
+    --- stdout
+    --- stderr
+    error: nothing restored: not a terminal
+    hint: pass `--yes`, or preview with `checkstone snapshot diff`
+    ");
+    let answered = |answer: &str| {
+        let (person, terminal) = terminal();
+        rustix::io::write(&person, answer.as_bytes()).unwrap();
+        let mut command = workplace.checkstone(&["snapshot", "restore", "--from-mirror"]);
+        redacted(command.stdin(Stdio::from(terminal)).answer().to_string())
+    };
+    insta::assert_snapshot!(answered("n\n"), @"
+    exit code: 1
+    --- stdout
+    added    src/lib.rs
+    Nothing was changed.
+    --- stderr
+    Make the repository anew, and restore [id]? [y/N]
+    ");
+    assert!(!workplace.repo().join(".git").exists());
+    insta::assert_snapshot!(answered("y\n"), @"
+    exit code: 0
+    --- stdout
+    added    src/lib.rs
+    ✓ restored [id]: 1 file written, 0 removed
+    `checkstone snapshot restore --undo` brings back what was there
+    --- stderr
+    Make the repository anew, and restore [id]? [y/N] the repository in `[folder]/repo` was made anew from its mirror
+    ");
+    assert_eq!(tree(&workplace), then);
+}
+
 /// Without a mirror there is nothing to bring back, and a folder in no repository has no snapshots; with one it has.
 #[test]
 fn a_folder_without_a_repository_has_snapshots_by_the_mirror() {

@@ -1,12 +1,16 @@
-//! What a push would send and where to, from what is known here: nobody is asked.
+//! What a push would send and where to, from what is known here. The remote itself is asked only by whoever pushes, and only if
+//! nothing was ever fetched from it: then all of the history would count as new.
 //!
 //! It goes where `git push` would: to the remote and the branch that the user's config names, in git's own order. Only a branch
 //! that has nowhere to go by the config gets the one of its own name.
+
+use std::time::Instant;
 
 use changes::{Error, GitProgram, Repository};
 use serde::Serialize;
 
 use super::said::without_credentials;
+use super::{PushLimits, Pushing};
 use crate::acting::ActingGit;
 use crate::added::{self, Added};
 
@@ -46,8 +50,20 @@ pub struct PushPlan {
     pub is_tracked: bool,
     /// What the remote is not known to have, oldest first; the newest where there are very many.
     pub commits: Vec<OutgoingCommit>,
+    pub knowledge: RemoteKnowledge,
     /// Whether these are all of them. A first push may send a long history, of which the older part was not listed.
     pub is_complete: bool,
+}
+
+/// Where it is known from what the remote has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RemoteKnowledge {
+    /// From the last fetch or push.
+    Fetched,
+    /// It was asked just now.
+    Asked,
+    /// Nothing is known, so that it may have all of it; why it could not be asked, if that was tried.
+    Nothing { problem: Option<String> },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -70,7 +86,15 @@ pub fn plan(
     let tip = git.line_or_none(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?;
     let Some(id) = commit.map(str::to_owned).or(tip) else { return Ok(PushReadiness::NoCommit) };
     let Some(way) = Way::find(&git, &head)? else { return Ok(PushReadiness::NoRemote) };
-    let commits = outgoing(&git, &way.remote, &id)?;
+    // A URL has no refs here, and neither has a remote that was never fetched.
+    let fetched = git.line(&["for-each-ref", "--count=1", &format!("refs/remotes/{}/", way.remote)])?;
+    let knowledge = match way.is_url || fetched.is_empty() {
+        true => RemoteKnowledge::Nothing { problem: None },
+        false => RemoteKnowledge::Fetched,
+    };
+    let known = format!("--remotes={}", way.remote);
+    let known: &[&str] = if knowledge == RemoteKnowledge::Fetched { &["--not", &known] } else { &[] };
+    let commits = outgoing(&git, &id, known, "")?;
     Ok(PushReadiness::Ready(Box::new(PushPlan {
         repository: repository.clone(),
         program: program.clone(),
@@ -78,6 +102,7 @@ pub fn plan(
         branch: head.strip_prefix(HEADS).unwrap_or(&head).to_owned(),
         is_complete: commits.len() < MOST_COMMITS,
         commits,
+        knowledge,
         remote: way.remote,
         is_url: way.is_url,
         destination: way.destination,
@@ -165,13 +190,18 @@ fn tracking_ref(git: &ActingGit, remote: &str, branch: &str) -> Result<Option<St
     Ok(found.next())
 }
 
-fn outgoing(git: &ActingGit, remote: &str, id: &str) -> Result<Vec<OutgoingCommit>, Error> {
-    let remote = format!("--remotes={remote}");
+/// The newest commits without those that are known: by arguments of `git log`, or by lines that it reads, of which there may be
+/// very many.
+fn outgoing(
+    git: &ActingGit,
+    id: &str,
+    known: &[&str],
+    known_lines: &str,
+) -> Result<Vec<OutgoingCommit>, Error> {
     let most = format!("--max-count={MOST_COMMITS}");
-    let output = git.run(
-        &["log", "-z", "--no-show-signature", "--format=%H%n%P%n%B", &most, id, "--not", &remote, "--"],
-        b"",
-    )?;
+    let command =
+        ["log", "-z", "--no-show-signature", "--format=%H%n%P%n%B", &most, "--ignore-missing", "--stdin"];
+    let output = git.run(&[&command[..], &[id], known].concat(), known_lines.as_bytes())?;
     let mut commits = Vec::new();
     for record in String::from_utf8_lossy(&output).split('\0').filter(|record| !record.is_empty()) {
         let mut lines = record.splitn(3, '\n');
@@ -188,6 +218,33 @@ fn outgoing(git: &ActingGit, remote: &str, id: &str) -> Result<Vec<OutgoingCommi
 }
 
 impl PushPlan {
+    /// Asks a remote of which nothing is known what it has: of that, what is here too does not go along. If it cannot be asked, it
+    /// counts as having nothing.
+    pub fn ask_remote(&mut self, limits: &PushLimits<'_>) -> Result<(), Error> {
+        if !matches!(self.knowledge, RemoteKnowledge::Nothing { .. }) {
+            return Ok(());
+        }
+        // Once is enough: the push itself waits for a remote that is away for a moment.
+        let limits = PushLimits { pauses: &[], ..limits.clone() };
+        let pushing = Pushing::new(self, &limits, Instant::now() + limits.attempt)?;
+        let refs = match pushing.listed(&["--heads", "--tags"], &[]) {
+            Ok(refs) => refs,
+            Err(outcome) => {
+                self.knowledge = RemoteKnowledge::Nothing { problem: Some(outcome.to_string()) };
+                return Ok(());
+            }
+        };
+        // What is not here must not be fetched for this.
+        let git = pushing.local().with("GIT_NO_LAZY_FETCH", "1");
+        let known: String = refs.iter().map(|(id, _)| format!("^{id}\n")).collect();
+        let commits = outgoing(&git, &self.id, &[], &known)?;
+        self.is_tracked = refs.iter().any(|(_, name)| *name == self.destination);
+        self.is_complete = commits.len() < MOST_COMMITS;
+        self.commits = commits;
+        self.knowledge = RemoteKnowledge::Asked;
+        Ok(())
+    }
+
     /// The remote as it may be shown.
     pub fn remote(&self) -> String {
         without_credentials(&self.remote)

@@ -101,9 +101,8 @@ impl Snapshots {
         if let Some(mirror) = &self.mirror
             && let Err(error) = mirror.update(self, &id)
         {
-            kept.facts
-                .left_out
-                .push(LeftOut { path: None, reason: format!("nothing is in the mirror: {error}") });
+            let reason = format!("the mirror is not up to date: {error}; the next snapshot goes on with it");
+            kept.facts.left_out.push(LeftOut { path: None, reason });
         }
         Ok(kept)
     }
@@ -213,6 +212,7 @@ impl Snapshots {
             late,
             submodules: inner.taken,
             modes: contents.modes,
+            is_inner: self.is_inner,
         };
         let head = collected.head.as_deref();
         header(&mut stream, name, new.message, &facts, head).map_err(spool)?;

@@ -15,18 +15,23 @@ use changes::state::ObjectFormat;
 use changes::{GitProgram, Repository};
 use files::{Lock, atomic_file};
 
-use super::leftovers::UnfinishedPacks;
+use super::leftovers::{UnfinishedPacks, is_unfinished, remove_abandoned};
+use super::object_copy::{ObjectCopy, link_packs};
 use super::scratch::lay_out;
 use super::{FileMode, REFS, Snapshot, SnapshotError, Snapshots};
 use crate::difference::listed;
-use crate::leftover_file::entries;
+use crate::leftover_file::{below, entries};
 use crate::working_tree::{PathKind, WorkingTree, io_error};
 
 /// Another process that writes the mirror is waited for.
 const OTHERS: Duration = Duration::from_secs(30);
 
-/// More packs are made one, without what no ref needs.
+/// More packs are made one, without what no ref needs; if they are too large for that, only the small ones among them.
 const MOST_PACKS: usize = 40;
+const LARGEST_REPACK: u64 = 256 << 20;
+
+/// In the mirror's folder: the path of what it is the mirror of.
+const PROJECT: &str = "project";
 
 /// Files of the git folder that no ref leads to.
 const KEPT_FILES: [&str; 4] = ["HEAD", "config", "info/exclude", "shallow"];
@@ -44,6 +49,34 @@ pub struct Mirror {
     folder: PathBuf,
     ignored_files: Vec<BytePath>,
     keep: usize,
+}
+
+/// A mirror whose project is not where it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AbandonedMirror {
+    pub folder: PathBuf,
+    pub project: PathBuf,
+    pub bytes: u64,
+}
+
+/// Those in a folder of mirrors. They are not removed by themselves: they may be the last copy, and the project may lie on a disk
+/// that is not mounted.
+pub fn abandoned_mirrors(folder: &Path) -> Vec<AbandonedMirror> {
+    let project = |mirror: &PathBuf| {
+        let path = fs_err::read(mirror.join(PROJECT)).ok()?;
+        Some(BytePath::from(path.as_slice()).as_path().to_owned())
+            .filter(|path| path.symlink_metadata().is_err())
+    };
+    let size = |mirror: &Path| {
+        below(mirror).filter_map(|file| file.symlink_metadata().ok()).map(|file| file.len()).sum()
+    };
+    let mirrors = entries(folder).filter_map(|folder| {
+        let project = project(&folder)?;
+        Some(AbandonedMirror { bytes: size(&folder), folder, project })
+    });
+    let mut mirrors: Vec<AbandonedMirror> = mirrors.collect();
+    mirrors.sort_by(|one, other| one.project.cmp(&other.project));
+    mirrors
 }
 
 /// The branches, tags and the like of a repository that was made anew since, by their old names. One that only a person has
@@ -110,9 +143,18 @@ impl Mirror {
         let _lock = Lock::acquire(&self.folder.join("mirror.lock"), OTHERS)
             .map_err(|error| self.failed()(io::Error::other(error)))?;
         let git = self.git(&snapshots.program)?;
+        let packs = self.folder.join("objects/pack");
+        // We have the lock: what a killed run has begun to write is nobody's any more.
+        for path in entries(&packs).filter(|path| is_unfinished(path.file_name().unwrap_or_default())) {
+            remove_abandoned(&path);
+        }
+        self.name_project(&repository.root)?;
         if !is_stand_in {
             let (theirs, ours) = (refs(&snapshots.git)?, refs(&git)?);
-            let lost = self.copy_objects(&snapshots.git, theirs.values(), ours.values())?;
+            let lost = match ours.is_empty() && self.copied_all(snapshots, &git)? {
+                true => BTreeSet::new(),
+                false => self.copy_objects(&snapshots.git, theirs.values(), ours.values())?,
+            };
             let former = former_refs(&ours, &lost, id);
             if !former.is_empty() {
                 let kept = self.folder.join(KEPT);
@@ -129,12 +171,42 @@ impl Mirror {
             snapshots.keep_files(&git, &format!("{FILES}/{id}"), &self.ignored_files)?;
         }
         self.forget_files(&git)?;
-        let packs = entries(&self.folder.join("objects/pack"))
-            .filter(|path| path.extension().is_some_and(|one| one == "pack"));
-        if packs.count() > MOST_PACKS {
-            git.run(&["repack", "-a", "-d", "-q"], &[])?;
+        let sizes = entries(&packs).filter(|path| path.extension().is_some_and(|one| one == "pack"));
+        let sizes: Vec<u64> = sizes.map(|path| path.metadata().map_or(0, |found| found.len())).collect();
+        if sizes.len() > MOST_PACKS {
+            let which = if sizes.iter().sum::<u64>() > LARGEST_REPACK { "--geometric=2" } else { "-a" };
+            let unfinished = UnfinishedPacks::look(packs);
+            // Nothing is lost if it fails, and the next snapshot tries again.
+            let _ = git.run(&["repack", which, "-d", "-q"], &[]).inspect_err(|_| unfinished.remove_newer());
         }
         Ok(())
+    }
+
+    fn name_project(&self, root: &Path) -> Result<(), SnapshotError> {
+        let (file, path) = (self.folder.join(PROJECT), root.as_os_str().as_encoded_bytes());
+        if fs_err::read(&file).is_ok_and(|known| known == path) {
+            return Ok(());
+        }
+        atomic_file::write(&file, path, 0o600).map_err(|error| self.failed()(io_error(error)))
+    }
+
+    /// For a mirror that has nothing yet: whether it has all objects now. If it cannot have them as they lie there, an object that
+    /// is broken among them for example, what the refs need has to be looked for.
+    fn copied_all(&self, snapshots: &Snapshots, git: &Git) -> Result<bool, SnapshotError> {
+        let copy = ObjectCopy {
+            source: &snapshots.git,
+            from: snapshots.repository.common_dir.join("objects"),
+            target: git,
+            to: self.folder.join("objects"),
+        };
+        if !copy.is_possible() {
+            return Ok(false);
+        }
+        match copy.run() {
+            Ok(()) => Ok(true),
+            Err(SnapshotError::Git(changes::Error::Failed { .. })) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// What the repository's refs reach and the mirror's do not, as one pack. Which of the mirror's the repository has lost.
@@ -241,7 +313,8 @@ impl Mirror {
         .object_format();
         let making = tempfile::Builder::new().prefix(".git-checkstone-").tempdir_in(root).map_err(&failed)?;
         lay_out(making.path(), format).map_err(&failed)?;
-        self.link_packs(&making.path().join("objects/pack")).map_err(&failed)?;
+        link_packs(&self.folder.join("objects/pack"), &making.path().join("objects/pack"))
+            .map_err(&failed)?;
         copy_file(&self.folder.join("packed-refs"), &making.path().join("packed-refs")).map_err(&failed)?;
         let copy_all = || -> io::Result<()> {
             fs_err::create_dir_all(making.path().join("info"))?;
@@ -268,7 +341,8 @@ impl Mirror {
         if repository.git_dir == self.folder {
             return Ok(());
         }
-        self.link_packs(&repository.common_dir.join("objects/pack")).map_err(self.failed())?;
+        link_packs(&self.folder.join("objects/pack"), &repository.common_dir.join("objects/pack"))
+            .map_err(self.failed())?;
         let git = Git::of(repository, program)?;
         let theirs = refs(&git)?;
         let missing = refs(&self.git(program)?)?.into_iter();
@@ -276,23 +350,6 @@ impl Mirror {
         let missing = missing.filter(|(name, _)| is_lent(name) && !theirs.contains_key(name));
         let input: String = missing.map(|(name, id)| format!("create {name} {id}\n")).collect();
         git.run(&[&WRITING[..], &["update-ref", "--stdin"]].concat(), input.as_bytes())?;
-        Ok(())
-    }
-
-    /// By a second name where the file system allows it, which takes no room.
-    fn link_packs(&self, target: &Path) -> io::Result<()> {
-        // The pack before its index, without which git does not look for it.
-        for extension in ["pack", "rev", "idx"] {
-            for source in entries(&self.folder.join("objects/pack")) {
-                if source.extension().is_none_or(|found| found != extension) {
-                    continue;
-                }
-                let target = target.join(source.file_name().unwrap_or_default());
-                if target.symlink_metadata().is_err() && fs_err::hard_link(&source, &target).is_err() {
-                    fs_err::copy(&source, &target)?;
-                }
-            }
-        }
         Ok(())
     }
 

@@ -31,7 +31,7 @@ pub enum PrunableReasons {
 }
 
 impl Snapshots {
-    /// Which snapshots would go, the newest first.
+    /// Which snapshots would go, the newest first. What a snapshot of the repository around this one needs stays.
     pub fn expired(
         &self,
         which: WhichWorktrees,
@@ -42,6 +42,10 @@ impl Snapshots {
         let mut snapshots = self.list(which)?;
         if retention.reasons == PrunableReasons::Automatic {
             snapshots.retain(|snapshot| snapshot.facts.reason.is_automatic());
+        }
+        if !snapshots.is_empty() {
+            let needed = self.named_outside();
+            snapshots.retain(|snapshot| !needed.contains(&snapshot.commit));
         }
         snapshots.retain(|snapshot| {
             let count = counts.entry(snapshot.worktree.clone()).or_default();
@@ -63,6 +67,7 @@ impl Snapshots {
     ) -> Result<Vec<Snapshot>, SnapshotError> {
         let mut expired = self.expired(which, retention, now)?;
         self.release_packs();
+        self.forget_unnamed_inside(now, retention.max_age.unwrap_or_default().max(LONGEST_IMPORT));
         if expired.is_empty() {
             return Ok(expired);
         }
@@ -133,7 +138,7 @@ impl Snapshots {
 
     /// An import that was killed between its pack and its ref leaves a mark that would keep the pack for ever; one that
     /// was killed earlier, a part of the pack.
-    fn release_packs(&self) {
+    pub(super) fn release_packs(&self) {
         // A lock of one of our own refs is ours, and nobody else ever needs it.
         let ours = self.repository.common_dir.join(REFS);
         let left = leftover_files(&self.repository, SystemTime::now());
@@ -162,7 +167,7 @@ fn ref_of(snapshot: &Snapshot) -> String {
     format!("{REFS}/{}/{}", snapshot.worktree, snapshot.id)
 }
 
-fn is_older(taken_ns: i64, now: Timestamp, limit: Duration) -> bool {
+pub(super) fn is_older(taken_ns: i64, now: Timestamp, limit: Duration) -> bool {
     let limit = i64::try_from(limit.as_nanos()).unwrap_or(i64::MAX);
     nanoseconds_of(now).saturating_sub(taken_ns) > limit
 }

@@ -1,12 +1,17 @@
 //! What is changed inside of submodules. Each is a repository of its own, so that its snapshot lies in its own objects and
 //! under its own ref, by the same id as the outer one, which names it.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use change_set::BytePath;
 use changes::{Repository, submodules};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::create::{LeftOut, NewSnapshot};
-use super::{Snapshot, SnapshotError, Snapshots, WhichWorktrees};
+use super::prune::is_older;
+use super::{Snapshot, SnapshotError, SnapshotReason, Snapshots, WhichWorktrees};
 
 /// A submodule that is in a snapshot with its own changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,18 +71,19 @@ impl Snapshots {
         let folder = &self.repository.git_dir;
         let snapshots = self.inside(repository)?;
         let restored = restored.and_then(|restored| snapshots.inner_of(restored, path).ok());
+        let new = NewSnapshot { reason: reason_inside(&new.reason, path), ..new.clone() };
         let inner = match is_own {
-            true => snapshots.take_submodules(id, new, restored.as_ref()),
+            true => snapshots.take_submodules(id, &new, restored.as_ref()),
             false => InnerSnapshots::default(),
         };
-        let reading = snapshots.look(new, &snapshots.ref_name(id), folder, inner)?;
+        let reading = snapshots.look(&new, &snapshots.ref_name(id), folder, inner)?;
         if reading.is_clean() && restored.is_none() {
             return Ok(None);
         }
         if !is_own {
             return Err(SnapshotError::SubmoduleElsewhere { path: path.clone() });
         }
-        snapshots.keep(id, new, reading).map(Some)
+        snapshots.keep(id, &new, reading).map(Some)
     }
 
     /// Whether the git folder of a submodule lies where git puts it. One elsewhere may be of a repository with which this
@@ -87,7 +93,41 @@ impl Snapshots {
     }
 
     fn inside(&self, repository: Repository) -> Result<Self, SnapshotError> {
-        Ok(Self::of(repository, &self.program)?.with_largest_file(self.largest_file))
+        let inside = Self::of(repository, &self.program)?.with_largest_file(self.largest_file);
+        Ok(Self { is_inner: true, ..inside })
+    }
+
+    /// The commits in submodules that snapshots of this repository name.
+    fn named_inside(&self) -> BTreeSet<String> {
+        let all = self.list(WhichWorktrees::EveryWorktree).unwrap_or_default();
+        all.into_iter().flat_map(|outer| outer.facts.submodules).map(|inner| inner.commit).collect()
+    }
+
+    /// If this is a submodule: what snapshots of the repository around it need of its own.
+    pub(super) fn named_outside(&self) -> BTreeSet<String> {
+        let around = self.repository.root.parent().and_then(|folder| Repository::discover(folder).ok());
+        let around = around.and_then(|around| Self::of(around, &self.program).ok());
+        let around = around.filter(|around| around.owns(&self.repository));
+        around.map(|around| around.named_inside()).unwrap_or_default()
+    }
+
+    /// Removes what a killed snapshot has left in submodules: older than this, and no outer one names it.
+    pub(super) fn forget_unnamed_inside(&self, now: Timestamp, limit: Duration) {
+        let submodules = submodules::checked_out(&self.repository);
+        let named = if submodules.is_empty() { BTreeSet::new() } else { self.named_inside() };
+        for (path, _) in submodules {
+            let Ok(inside) = self.submodule(&path) else { continue };
+            let mut left = inside.list(WhichWorktrees::EveryWorktree).unwrap_or_default();
+            left.retain(|inner| {
+                let facts = &inner.facts;
+                facts.is_inner && !named.contains(&inner.commit) && is_older(facts.taken_ns, now, limit)
+            });
+            if !left.is_empty() {
+                let _ = inside.forget(&left);
+            }
+            inside.release_packs();
+            inside.forget_unnamed_inside(now, limit);
+        }
     }
 
     /// The snapshots of the submodule at a path.
@@ -112,6 +152,16 @@ impl Snapshots {
             found.retain(|inner| inner.id == id && inner.commit == *commit);
             let _ = inside.forget(&found);
         }
+    }
+}
+
+/// Why a snapshot is taken in a submodule, for whoever undoes a restore there: by its own paths.
+fn reason_inside(reason: &SnapshotReason, submodule: &BytePath) -> SnapshotReason {
+    let SnapshotReason::BeforeRestore { restored, paths } = reason else { return reason.clone() };
+    match paths_inside(submodule, paths) {
+        Some(paths) => SnapshotReason::BeforeRestore { restored: restored.clone(), paths },
+        // Nothing is restored there.
+        None => SnapshotReason::Asked,
     }
 }
 

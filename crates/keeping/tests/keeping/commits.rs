@@ -31,6 +31,7 @@ fn try_in(sandbox: &Sandbox, folder: &Path, paths: &[&str]) -> Result<CommitOutc
     let new = NewCommit {
         paths: &paths,
         message: "checkpoint: a test\n\nCo-Authored-By: A <a@example.com>\n",
+        branch: None,
         hook_limit: Duration::from_secs(60),
         lock_limit: Duration::from_secs(20),
     };
@@ -288,6 +289,7 @@ fn a_hanging_hook_is_ended_with_its_children() {
     let new = NewCommit {
         paths: &paths,
         message: "x",
+        branch: None,
         hook_limit: Duration::from_millis(500),
         lock_limit: Duration::from_secs(1),
     };
@@ -376,6 +378,31 @@ fn branches_in_tables_are_branches() {
     sandbox.write("notes", "x\n");
     let error = attempt(&sandbox, &["notes"]).unwrap_err();
     assert!(matches!(error, CommitError::InProgress { operation: "revert" }), "{error}");
+}
+
+/// HEAD is made to name another branch at the same commit while the hooks run: nothing is committed there, and nothing stays staged.
+#[test]
+fn a_commit_is_made_on_the_branch_that_was_named() {
+    let tables = Sandbox::empty(&["--ref-format=reftable"]);
+    identify(&tables);
+    tables.write("a", "x\n");
+    made(&tables, &["a"]);
+    for sandbox in [sandbox(), tables] {
+        sandbox.git(&["branch", "other"]);
+        let other = sandbox.git(&["rev-parse", "other"]);
+        sandbox.write("a", "changed\n");
+        let before = status(&sandbox);
+        hook(&sandbox, "pre-commit", "git symbolic-ref HEAD refs/heads/other");
+        let paths = [BytePath::from("a")];
+        let limit = Duration::from_secs(20);
+        let branch = Some("main");
+        let new = NewCommit { paths: &paths, message: "x", branch, hook_limit: limit, lock_limit: limit };
+        let repository = Repository::discover(&sandbox.repo).unwrap();
+        let error = commit::commit(&repository, &sandbox.program, &new, &mut |_| true).unwrap_err();
+        assert_eq!(error.to_string(), "HEAD was on `main`, and is on `other` now");
+        assert_eq!((status(&sandbox), sandbox.git(&["rev-parse", "other"])), (before, other));
+        assert_eq!(commit::branch(&repository, &sandbox.program).unwrap().as_deref(), Some("other"));
+    }
 }
 
 /// Git before 2.36 cannot run a hook for others.
@@ -670,8 +697,13 @@ fn a_held_index_is_waited_for() {
     fs_err::write(&lock, "").unwrap();
     let paths = [BytePath::from("a")];
     let limit = Duration::from_millis(100);
-    let new =
-        NewCommit { paths: &paths, message: "x", hook_limit: Duration::from_secs(60), lock_limit: limit };
+    let new = NewCommit {
+        paths: &paths,
+        message: "x",
+        branch: None,
+        hook_limit: Duration::from_secs(60),
+        lock_limit: limit,
+    };
     let repository = Repository::discover(&sandbox.repo).unwrap();
     let error = commit::commit(&repository, &sandbox.program, &new, &mut |_| true).unwrap_err();
     assert!(matches!(&error, CommitError::Locked { path } if *path == lock), "{error}");
@@ -697,8 +729,13 @@ fn a_lock_that_comes_during_the_hooks_is_respected() {
     hook(&sandbox, "commit-msg", "touch .git/index.lock");
     let paths = [BytePath::from("a")];
     let limit = Duration::from_millis(100);
-    let new =
-        NewCommit { paths: &paths, message: "x", hook_limit: Duration::from_secs(60), lock_limit: limit };
+    let new = NewCommit {
+        paths: &paths,
+        message: "x",
+        branch: None,
+        hook_limit: Duration::from_secs(60),
+        lock_limit: limit,
+    };
     let repository = Repository::discover(&sandbox.repo).unwrap();
     let head = sandbox.git(&["rev-parse", "HEAD"]);
     let error = commit::commit(&repository, &sandbox.program, &new, &mut |_| true).unwrap_err();
@@ -735,7 +772,7 @@ fn a12_what_is_not_approved_is_not_committed() {
     hook(&sandbox, "pre-commit", "echo 'from the hook' >>a; git add a");
     let paths = [BytePath::from("a")];
     let limit = Duration::from_secs(20);
-    let new = NewCommit { paths: &paths, message: "x", hook_limit: limit, lock_limit: limit };
+    let new = NewCommit { paths: &paths, message: "x", branch: None, hook_limit: limit, lock_limit: limit };
     let repository = Repository::discover(&sandbox.repo).unwrap();
     let head = sandbox.git(&["rev-parse", "HEAD"]);
     let mut seen = Vec::new();

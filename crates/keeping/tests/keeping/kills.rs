@@ -50,8 +50,13 @@ fn the_killed_process() {
         return;
     }
     let paths = [BytePath::from("notes")];
-    let new =
-        NewCommit { paths: &paths, message: "checkpoint: killed", hook_limit: limit, lock_limit: limit };
+    let new = NewCommit {
+        paths: &paths,
+        message: "checkpoint: killed",
+        branch: None,
+        hook_limit: limit,
+        lock_limit: limit,
+    };
     println!("{:?}", commit::commit(&repository, &git, &new, &mut |_| true).unwrap());
 }
 

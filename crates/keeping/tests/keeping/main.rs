@@ -8,6 +8,7 @@ mod commits;
 mod comparisons;
 mod kills;
 mod mirrors;
+mod push_states;
 mod pushes;
 mod restores;
 mod retention;

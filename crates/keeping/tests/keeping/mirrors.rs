@@ -1,13 +1,14 @@
 //! S11: what the mirror has when the repository is gone.
 
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 
 use change_set::BytePath;
 use changes::Repository;
 use jiff::Timestamp;
 use keeping::snapshot::{
-    Mirror, PrunableReasons, RestoreCaller, Retention, SnapshotReason, Snapshots, WhichWorktrees,
+    AbandonedMirror, Mirror, PrunableReasons, RestoreCaller, Retention, SnapshotReason, Snapshots,
+    WhichWorktrees, abandoned_mirrors,
 };
 
 use crate::sandbox::Sandbox;
@@ -99,6 +100,84 @@ fn a_mirror_is_bounded_and_brings_back_what_was_forgotten() {
     assert!(found.len() <= 5 && found.len() >= 3, "{found:?}");
     assert!(found.iter().all(|id| ids.contains(id)));
     assert_eq!(sandbox.git(&["fsck", "--strict", "--no-progress", "--no-dangling"]), "");
+}
+
+/// The first mirror takes packs as they are. What is not copied in time is named, and the next snapshot goes on from there.
+#[test]
+fn the_first_mirror_goes_on_where_it_ended() {
+    let mut sandbox = Sandbox::new();
+    sandbox.git(&["gc", "--quiet"]);
+    // Outside of packs, more than is packed at a time.
+    for number in 0..5100 {
+        sandbox.write(&format!("many/{number}"), &format!("{number}\n"));
+    }
+    sandbox.git(&["add", "many"]);
+    sandbox.git(&["-c", "gc.auto=0", "commit", "--quiet", "--message=many"]);
+    sandbox.use_git("git-that-packs-once.sh");
+    let mirror = mirror(&sandbox, &[], 10);
+    let first = mirrored(&sandbox, &mirror).create(&new_snapshot("")).unwrap();
+    let reasons: Vec<String> = first.facts.left_out.iter().map(|left| left.reason.clone()).collect();
+    let [reason] = reasons.as_slice() else { panic!("{reasons:?}") };
+    assert!(
+        reason.starts_with("the mirror is not up to date: `git")
+            && reason.ends_with("; the next snapshot goes on with it"),
+        "{reason}"
+    );
+    let begun = packs(&sandbox);
+    assert_eq!(begun.len(), 1);
+    fs_err::remove_dir(sandbox.root().join("packed")).unwrap();
+
+    let second = mirrored(&sandbox, &mirror).create(&new_snapshot("")).unwrap();
+    assert_eq!(second.facts.left_out, []);
+    assert!(packs(&sandbox).contains(&begun[0]));
+    let inode = |path: &PathBuf| path.metadata().unwrap().ino();
+    let of_mirror: Vec<u64> = packs(&sandbox).iter().map(inode).collect();
+    let folder =
+        sandbox.repo.join(".git/objects/pack").read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let of_repository: Vec<PathBuf> =
+        folder.filter(|path| path.extension().is_some_and(|one| one == "pack")).collect();
+    assert!(of_repository.len() >= 2 && of_repository.iter().all(|pack| of_mirror.contains(&inode(pack))));
+    fs_err::remove_dir_all(sandbox.repo.join(".git")).unwrap();
+    assert!(mirror.rebuild(&sandbox.repo, &sandbox.program).unwrap());
+    assert_eq!(sandbox.git(&["fsck", "--strict", "--no-progress", "--no-dangling"]), "");
+    assert_eq!(sandbox.git(&["log", "--format=%s"]), "many\nfirst\n");
+}
+
+/// An object that is broken and that nobody needs does not keep the rest from being copied; and a repository that borrows its
+/// objects from another one is copied with them.
+#[test]
+fn a_first_mirror_looks_for_what_is_needed_if_it_has_to() {
+    let sandbox = Sandbox::new();
+    let borrower = sandbox.root().join("borrower");
+    sandbox.git(&["clone", "--quiet", "--shared", ".", borrower.to_str().unwrap()]);
+    sandbox.write(".git/objects/12/34567890123456789012345678901234567890", "");
+    for (number, root) in [&sandbox.repo, &borrower].into_iter().enumerate() {
+        let mirror = Mirror::new(sandbox.root().join(format!("state/{number}")), Vec::new(), 10);
+        let snapshots = sandbox.snapshots_in(root).with_mirror(mirror.clone());
+        assert_eq!(snapshots.create(&new_snapshot("")).unwrap().facts.left_out, []);
+        fs_err::remove_dir_all(root.join(".git")).unwrap();
+        assert!(mirror.rebuild(root, &sandbox.program).unwrap());
+        assert_eq!(sandbox.git_in(root, &["fsck", "--strict", "--no-progress", "--no-dangling"]), "");
+    }
+}
+
+/// A mirror whose project is gone is found with its size, and stays.
+#[test]
+fn mirrors_of_projects_that_are_gone_are_known() {
+    let sandbox = Sandbox::new();
+    let (mirrors, project) = (sandbox.root().join("state"), sandbox.root().join("project"));
+    sandbox.git(&["clone", "--quiet", ".", project.to_str().unwrap()]);
+    for (name, root) in [("one", &sandbox.repo), ("two", &project)] {
+        let mirror = Mirror::new(mirrors.join(name), Vec::new(), 10);
+        sandbox.snapshots_in(root).with_mirror(mirror).create(&new_snapshot("")).unwrap();
+    }
+    assert_eq!(abandoned_mirrors(&mirrors), []);
+    fs_err::remove_dir_all(&project).unwrap();
+    let found = abandoned_mirrors(&mirrors);
+    let [AbandonedMirror { folder, project: gone, bytes }] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!((folder, gone), (&mirrors.join("two"), &project));
+    assert!(*bytes > 100, "{bytes}");
+    assert_eq!(abandoned_mirrors(&sandbox.root().join("nowhere")), []);
 }
 
 /// A branch whose name was a folder, and a history that was begun anew: the mirror follows, and keeps the snapshots.

@@ -8,7 +8,7 @@ use ::sandbox::redacted;
 
 use change_set::BytePath;
 use changes::Repository;
-use keeping::push::{self, PushLimits, PushOutcome, PushPlan, PushReadiness};
+use keeping::push::{self, PushLimits, PushOutcome, PushPlan, PushReadiness, RemoteKnowledge};
 
 use crate::commits;
 use crate::sandbox::Sandbox;
@@ -64,7 +64,7 @@ pub(crate) fn saved(sandbox: &Sandbox, path: &str, content: &str) -> String {
 }
 
 /// Somebody else's commit on the remote.
-fn elsewhere(sandbox: &Sandbox, path: &str, content: &str) {
+pub(crate) fn elsewhere(sandbox: &Sandbox, path: &str, content: &str) {
     let other = sandbox.root().join("other");
     if !other.exists() {
         let from = remote(sandbox);
@@ -76,7 +76,7 @@ fn elsewhere(sandbox: &Sandbox, path: &str, content: &str) {
     sandbox.git_in(&other, &["push", "--quiet"]);
 }
 
-fn remote_hook(sandbox: &Sandbox, name: &str, script: &str) {
+pub(crate) fn remote_hook(sandbox: &Sandbox, name: &str, script: &str) {
     let path = remote(sandbox).join("hooks").join(name);
     fs_err::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
     sandbox::make_executable(&path);
@@ -287,6 +287,58 @@ fn s5_pushes_go_where_git_push_would() {
     }
     assert_eq!(sandbox.git_in(std::path::Path::new(fork), &["rev-parse", "main"]).trim(), id);
     assert_eq!(remote_head(&sandbox), before);
+}
+
+/// A URL, and a remote that was never fetched: whoever pushes asks what it has, and only the rest goes along.
+#[test]
+fn a_remote_of_which_nothing_is_known_is_asked_what_it_has() {
+    let sandbox = with_remote();
+    sandbox.write("a", "published\n");
+    sandbox.git(&["commit", "--quiet", "--all", "--message=published"]);
+    let fork = sandbox.root().join("fork");
+    let fork = fork.to_str().unwrap();
+    sandbox.git(&["clone", "--quiet", "--bare", ".", fork]);
+    // The fork has commits and a tag that are not here.
+    let other = sandbox.root().join("other");
+    sandbox.git(&["clone", "--quiet", fork, other.to_str().unwrap()]);
+    for arguments in [&["commit", "--quiet", "--allow-empty", "--message=theirs"][..], &["tag", "theirs"]] {
+        sandbox.git_in(&other, arguments);
+    }
+    sandbox.git_in(&other, &["push", "--quiet", "origin", "HEAD:refs/heads/theirs", "theirs"]);
+    sandbox.git(&["remote", "add", "fork", fork]);
+    let id = saved(&sandbox, "notes", "x\n");
+    let known = |plan: &PushPlan| {
+        let subjects: Vec<&str> = plan.commits.iter().filter_map(|one| one.message.lines().next()).collect();
+        (subjects.join(", "), plan.is_tracked, plan.is_complete, plan.knowledge.clone())
+    };
+    let nothing = |problem: Option<&str>| {
+        let all = "first, published, checkpoint: a test".to_owned();
+        (all, false, true, RemoteKnowledge::Nothing { problem: problem.map(str::to_owned) })
+    };
+    for remote in [fork, "fork"] {
+        sandbox.git(&["config", "remote.pushDefault", remote]);
+        let mut plan = plan(&sandbox);
+        assert_eq!(known(&plan), nothing(None));
+        plan.ask_remote(&limits()).unwrap();
+        assert_eq!(known(&plan), ("checkpoint: a test".to_owned(), true, true, RemoteKnowledge::Asked));
+        assert_eq!(plan.added().unwrap().files.len(), 1);
+    }
+    // What cannot be asked counts as having nothing, and that is known of it.
+    sandbox.git(&["config", "remote.pushDefault", "/nowhere/at.all"]);
+    let mut plan = plan(&sandbox);
+    plan.ask_remote(&limits()).unwrap();
+    let problem = "fatal: '/nowhere/at.all' does not appear to be a git repository";
+    let RemoteKnowledge::Nothing { problem: Some(said) } = plan.knowledge.clone() else { panic!("{plan:?}") };
+    plan.knowledge = RemoteKnowledge::Nothing { problem: said.lines().next().map(str::to_owned) };
+    assert_eq!(known(&plan), nothing(Some(problem)));
+    // One that was fetched is not asked.
+    sandbox.git(&["config", "remote.pushDefault", "fork"]);
+    sandbox.git(&["fetch", "--quiet", "fork"]);
+    fs_err::rename(fork, sandbox.root().join("away")).unwrap();
+    let mut plan = super::pushes::plan(&sandbox);
+    plan.ask_remote(&limits()).unwrap();
+    assert_eq!(known(&plan), ("checkpoint: a test".to_owned(), true, true, RemoteKnowledge::Fetched));
+    assert_eq!(plan.id, id);
 }
 
 /// Where `git push` would send nothing, or nothing of this branch, neither do we.

@@ -189,6 +189,65 @@ fn the_snapshots_in_submodules_are_forgotten_with_the_outer_one() {
     assert_eq!(inner_ids(&sandbox), [""; 0]);
 }
 
+/// What a kill between the two has left in a submodule is removed once nobody can be at work on it any more.
+#[test]
+fn a_snapshot_in_a_submodule_that_no_outer_one_names_is_removed() {
+    let sandbox = Sandbox::with_submodule();
+    sandbox.write("module/a", "changed\n");
+    let (left, kept) = (sandbox.snapshot(), sandbox.snapshots().create(&new_snapshot("kept")).unwrap());
+    let own = sandbox.snapshots_in(&sandbox.repo.join("module")).create(&new_snapshot("own")).unwrap();
+    sandbox.git(&["update-ref", "-d", &format!("refs/checkstone/snapshots/main/{}", left.id)]);
+    let prune = |hours: i64| {
+        let one = Retention { keep: Some(1), max_age: None, reasons: PrunableReasons::All };
+        let now = Timestamp::now() + jiff::SignedDuration::from_hours(hours);
+        sandbox.snapshots().prune(WhichWorktrees::ThisWorktree, one, now).unwrap();
+        inner_ids(&sandbox)
+    };
+    assert_eq!(prune(1), [own.id.clone(), kept.id.clone(), left.id]);
+    assert_eq!(prune(25), [own.id, kept.id]);
+}
+
+/// What an outer snapshot needs is not forgotten inside.
+#[test]
+fn a_prune_inside_leaves_what_the_outer_snapshot_needs() {
+    let sandbox = Sandbox::with_submodule();
+    sandbox.write("module/a", "changed\n");
+    let snapshot = sandbox.snapshot();
+    let inside = sandbox.snapshots_in(&sandbox.repo.join("module"));
+    inside.create(&new_snapshot("own")).unwrap();
+    let all = Retention { keep: Some(0), max_age: None, reasons: PrunableReasons::All };
+    inside.prune(WhichWorktrees::EveryWorktree, all, Timestamp::now()).unwrap();
+    assert_eq!(inner_ids(&sandbox), std::slice::from_ref(&snapshot.id));
+    sandbox.write("module/a", "damaged\n");
+    restored(&sandbox, &snapshot, &[]);
+    assert_eq!(read(&sandbox, "module/a").as_deref(), Some("changed\n"));
+    sandbox.git(&["update-ref", "-d", &format!("refs/checkstone/snapshots/main/{}", snapshot.id)]);
+    inside.prune(WhichWorktrees::EveryWorktree, all, Timestamp::now()).unwrap();
+    assert_eq!(inner_ids(&sandbox).len(), 1, "the one before the restore");
+}
+
+/// A restore from outside can be undone inside, by the paths there; one that left the submodule alone is none of its own.
+#[test]
+fn a_restore_is_undone_inside_of_a_submodule() {
+    let sandbox = Sandbox::with_submodule();
+    for path in ["a", "module/a", "module/b"] {
+        sandbox.write(path, "then\n");
+    }
+    let snapshot = sandbox.snapshot();
+    for path in ["a", "module/a", "module/b"] {
+        sandbox.write(path, "now\n");
+    }
+    restored(&sandbox, &snapshot, &["a"]);
+    let inside = sandbox.snapshots_in(&sandbox.repo.join("module"));
+    assert_eq!(inside.undoable().unwrap_err().to_string(), "there is no restore to undo");
+    restored(&sandbox, &snapshot, &["module/a"]);
+    assert_eq!(read(&sandbox, "module/a").as_deref(), Some("then\n"));
+    let (before, paths) = inside.undoable().unwrap();
+    assert_eq!(listed(&paths), ["a"]);
+    inside.restore(&before, &paths, RestoreCaller::default(), Timestamp::now()).unwrap();
+    assert_eq!(read(&sandbox, "module/a").as_deref(), Some("now\n"));
+}
+
 /// `.gitmodules` is whatever somebody wrote: nothing is taken or written through a link, and the repository is no submodule of
 /// itself.
 #[test]

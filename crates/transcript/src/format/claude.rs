@@ -15,6 +15,7 @@ use crate::command_output::CommandOutput;
 use crate::entry::{
     CallResult, ContextUse, Entry, LAST_TEXT, PROMPT, Prompt, Record, SNIPPET, Said, Standing, TaskReport,
 };
+use crate::json_reader;
 use crate::json_text::{self, Text};
 use crate::model::{Kind, Outcome};
 
@@ -88,7 +89,7 @@ pub(crate) fn record(line: &str) -> Record {
         return progress(line);
     }
     let whole = line;
-    let Ok(line) = serde_json::from_str::<ClaudeLine<'_>>(line) else { return Record::not_understood() };
+    let Ok(line) = json_reader::from_str::<ClaudeLine<'_>>(line) else { return Record::not_understood() };
     let mut record = match line.kind.as_str() {
         "user" => user(&line),
         "assistant" => assistant(&line),
@@ -327,9 +328,9 @@ struct AgentProgress<'a> {
 }
 
 fn progress(line: &str) -> Record {
-    let Ok(ProgressLine { prompt_id, data }) = serde_json::from_str(line) else {
+    let Ok(ProgressLine { prompt_id, data }) = json_reader::from_str(line) else {
         // Other things make progress too, and tell it in other ways.
-        let is_sound = serde_json::from_str::<IgnoredAny>(line).is_ok();
+        let is_sound = json_reader::from_str::<IgnoredAny>(line).is_ok();
         return if is_sound { Record::bookkeeping() } else { Record::not_understood() };
     };
     let mut record = match data {
@@ -374,7 +375,7 @@ impl Attachment<'_> {
     fn told(&self) -> impl Iterator<Item = Entry> {
         let is_stop = self.hook_event.as_ref().is_some_and(|event| event.as_str() == "Stop");
         let texts = self.content.filter(|_| is_stop);
-        let texts = texts.and_then(|raw| serde_json::from_str::<Vec<String>>(raw.get()).ok());
+        let texts = texts.and_then(|raw| json_reader::from_str::<Vec<String>>(raw.get()).ok());
         texts.into_iter().flatten().map(|text| Entry::ToldAside(json_text::snippet(&text, SNIPPET)))
     }
 }

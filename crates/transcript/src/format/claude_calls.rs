@@ -1,43 +1,43 @@
 //! What Claude Code's tools were asked to do: commands, files that are read, and edits.
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::claude_line::Block;
 use super::content;
 use crate::entry::{COMMAND, set_paths};
 use crate::file_edit::FileEdit;
+use crate::json_reader::{self, RawJson};
 use crate::json_text::Text;
 use crate::model::{Call, Kind};
 
 #[derive(Deserialize)]
 struct Input<'a> {
     #[serde(borrow)]
-    cmd: Option<&'a RawValue>,
+    cmd: Option<RawJson<'a>>,
     #[serde(borrow)]
-    command: Option<&'a RawValue>,
+    command: Option<RawJson<'a>>,
     #[serde(borrow)]
-    file_path: Option<&'a RawValue>,
+    file_path: Option<RawJson<'a>>,
     #[serde(borrow)]
-    notebook_path: Option<&'a RawValue>,
+    notebook_path: Option<RawJson<'a>>,
     #[serde(borrow)]
-    edits: Option<&'a RawValue>,
+    edits: Option<RawJson<'a>>,
     #[serde(borrow)]
-    content: Option<&'a RawValue>,
+    content: Option<RawJson<'a>>,
     #[serde(borrow)]
-    old_string: Option<&'a RawValue>,
+    old_string: Option<RawJson<'a>>,
     #[serde(borrow)]
-    new_string: Option<&'a RawValue>,
+    new_string: Option<RawJson<'a>>,
 }
 
 #[derive(Deserialize)]
 struct EditOfMany<'a> {
     #[serde(borrow)]
-    file_path: Option<&'a RawValue>,
+    file_path: Option<RawJson<'a>>,
     #[serde(borrow)]
-    old_string: Option<&'a RawValue>,
+    old_string: Option<RawJson<'a>>,
     #[serde(borrow)]
-    new_string: Option<&'a RawValue>,
+    new_string: Option<RawJson<'a>>,
 }
 
 pub(super) fn tool_use(block: &Block<'_>) -> Call {
@@ -51,7 +51,7 @@ pub(super) fn tool_use(block: &Block<'_>) -> Call {
     };
     let id = block.id.as_ref().map(Text::owned).unwrap_or_default();
     let mut call = Call { id, tool, kind, ..Call::default() };
-    let input = block.input.and_then(|input| serde_json::from_str::<Input<'_>>(input.get()).ok());
+    let input = block.input.and_then(|input| json_reader::from_str::<Input<'_>>(input.get()).ok());
     let Some(input) = input else { return call };
     // What takes a command is a shell, whatever it is called.
     let foreign =
@@ -70,7 +70,7 @@ pub(super) fn tool_use(block: &Block<'_>) -> Call {
             let mut paths: Vec<String> =
                 [input.file_path, input.notebook_path].into_iter().filter_map(content::string).collect();
             let edits =
-                input.edits.and_then(|edits| serde_json::from_str::<Vec<EditOfMany<'_>>>(edits.get()).ok());
+                input.edits.and_then(|edits| json_reader::from_str::<Vec<EditOfMany<'_>>>(edits.get()).ok());
             let mut edited = |path: Option<&String>, old, new| {
                 if let (Some(path), Some(old), Some(new)) =
                     (path, content::literal(old), content::literal(new))

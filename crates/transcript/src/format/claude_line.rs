@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
 
 use super::content::{self, Content, Present};
+use crate::json_reader::{self, RawJson};
 use crate::json_text::Text;
 
 #[derive(Deserialize)]
@@ -41,7 +41,7 @@ pub(super) struct ClaudeLine<'a> {
     #[serde(borrow)]
     pub(super) operation: Option<Text<'a>>,
     #[serde(borrow)]
-    pub(super) content: Option<&'a RawValue>,
+    pub(super) content: Option<RawJson<'a>>,
     pub(super) compact_metadata: Option<CompactMetadata>,
 }
 
@@ -65,11 +65,11 @@ pub(super) struct Block<'a> {
     #[serde(borrow)]
     pub(super) name: Option<Text<'a>>,
     #[serde(borrow)]
-    pub(super) input: Option<&'a RawValue>,
+    pub(super) input: Option<RawJson<'a>>,
     #[serde(borrow)]
     pub(super) tool_use_id: Option<Text<'a>>,
     #[serde(borrow)]
-    pub(super) content: Option<&'a RawValue>,
+    pub(super) content: Option<RawJson<'a>>,
     #[serde(default)]
     pub(super) is_error: Option<bool>,
 }
@@ -92,9 +92,9 @@ pub(super) struct Attachment<'a> {
     #[serde(borrow, rename = "type")]
     pub(super) kind: Option<Text<'a>>,
     #[serde(borrow)]
-    pub(super) prompt: Option<&'a RawValue>,
+    pub(super) prompt: Option<RawJson<'a>>,
     #[serde(borrow)]
-    pub(super) content: Option<&'a RawValue>,
+    pub(super) content: Option<RawJson<'a>>,
     #[serde(borrow)]
     pub(super) hook_event: Option<Text<'a>>,
 }
@@ -119,23 +119,23 @@ pub(super) struct ToolUseResult<'a> {
     pub(super) interpreted: bool,
     pub(super) made_file: bool,
     pub(super) task: Option<Task<'a>>,
-    pub(super) stdout: Option<&'a RawValue>,
-    pub(super) stderr: Option<&'a RawValue>,
+    pub(super) stdout: Option<RawJson<'a>>,
+    pub(super) stderr: Option<RawJson<'a>>,
     /// The command in the background that an older version was asked about.
-    pub(super) shell: Option<&'a RawValue>,
-    pub(super) status: Option<&'a RawValue>,
-    pub(super) exit_code: Option<&'a RawValue>,
+    pub(super) shell: Option<RawJson<'a>>,
+    pub(super) status: Option<RawJson<'a>>,
+    pub(super) exit_code: Option<RawJson<'a>>,
     pub(super) file: FileTexts<'a>,
 }
 
 /// What a tool says about the text of the file that it changed.
 #[derive(Default)]
 pub(super) struct FileTexts<'a> {
-    pub(super) path: Option<&'a RawValue>,
-    pub(super) original: Option<&'a RawValue>,
-    pub(super) old: Option<&'a RawValue>,
-    pub(super) new: Option<&'a RawValue>,
-    pub(super) content: Option<&'a RawValue>,
+    pub(super) path: Option<RawJson<'a>>,
+    pub(super) original: Option<RawJson<'a>>,
+    pub(super) old: Option<RawJson<'a>>,
+    pub(super) new: Option<RawJson<'a>>,
+    pub(super) content: Option<RawJson<'a>>,
     pub(super) replace_all: bool,
     /// The person changed what the agent proposed: what was written is not told.
     pub(super) is_modified: bool,
@@ -150,7 +150,7 @@ pub(super) struct Task<'a> {
     #[serde(rename = "exitCode")]
     pub(super) exit_code: Option<i32>,
     #[serde(borrow)]
-    pub(super) output: Option<&'a RawValue>,
+    pub(super) output: Option<RawJson<'a>>,
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for ToolUseResult<'a> {
@@ -195,10 +195,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for ToolUseResult<'a> {
                             result.interpreted = map.next_value::<Option<Present>>()?.is_some();
                         }
                         "type" => {
-                            result.made_file = map.next_value::<&RawValue>()?.get() == r#""create""#;
+                            result.made_file = map.next_value::<RawJson<'_>>()?.get() == r#""create""#;
                         }
                         "task" => {
-                            result.task = serde_json::from_str(map.next_value::<&RawValue>()?.get()).ok()
+                            result.task = json_reader::from_str(map.next_value::<RawJson<'_>>()?.get()).ok()
                         }
                         "stdout" => result.stdout = map.next_value()?,
                         "stderr" => result.stderr = map.next_value()?,
@@ -224,6 +224,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for ToolUseResult<'a> {
     }
 }
 
-fn is_true(value: &RawValue) -> bool {
+fn is_true(value: RawJson<'_>) -> bool {
     value.get() == "true"
 }

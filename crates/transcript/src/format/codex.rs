@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::codex_calls::{call, command_line};
 use super::codex_output::{exited, output};
@@ -15,6 +14,7 @@ use crate::entry::{
     COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, PROMPT, Prompt, Record, SNIPPET, Said, Standing,
 };
 use crate::file_edit::FileEdit;
+use crate::json_reader::{self, RawJson};
 use crate::json_text::{self, Text};
 use crate::model::{Call, Kind, Outcome};
 
@@ -120,13 +120,13 @@ pub(super) struct ResponseItem<'a> {
     #[serde(borrow)]
     pub(super) name: Option<Text<'a>>,
     #[serde(borrow)]
-    pub(super) arguments: Option<&'a RawValue>,
+    pub(super) arguments: Option<RawJson<'a>>,
     #[serde(borrow)]
-    pub(super) input: Option<&'a RawValue>,
+    pub(super) input: Option<RawJson<'a>>,
     #[serde(borrow)]
-    output: Option<&'a RawValue>,
+    output: Option<RawJson<'a>>,
     #[serde(borrow)]
-    pub(super) action: Option<&'a RawValue>,
+    pub(super) action: Option<RawJson<'a>>,
     #[serde(borrow, rename = "internal_chat_message_metadata_passthrough")]
     metadata: Option<Metadata<'a>>,
 }
@@ -164,23 +164,23 @@ struct Event<'a> {
     #[serde(borrow)]
     turn_id: Option<Text<'a>>,
     #[serde(borrow)]
-    item: Option<&'a RawValue>,
+    item: Option<RawJson<'a>>,
     #[serde(borrow)]
-    message: Option<&'a RawValue>,
+    message: Option<RawJson<'a>>,
     #[serde(borrow)]
-    info: Option<&'a RawValue>,
+    info: Option<RawJson<'a>>,
     #[serde(borrow)]
     call_id: Option<Text<'a>>,
     success: Option<bool>,
     #[serde(borrow)]
-    changes: Option<&'a RawValue>,
+    changes: Option<RawJson<'a>>,
     #[serde(borrow)]
-    stdout: Option<&'a RawValue>,
+    stdout: Option<RawJson<'a>>,
     #[serde(borrow)]
-    stderr: Option<&'a RawValue>,
+    stderr: Option<RawJson<'a>>,
     exit_code: Option<i32>,
     #[serde(borrow)]
-    aggregated_output: Option<&'a RawValue>,
+    aggregated_output: Option<RawJson<'a>>,
     #[serde(borrow)]
     agent_thread_id: Option<Text<'a>>,
     #[serde(borrow)]
@@ -200,17 +200,17 @@ struct Item<'a> {
     status: Option<Text<'a>>,
     exit_code: Option<i32>,
     #[serde(borrow)]
-    command: Option<&'a RawValue>,
+    command: Option<RawJson<'a>>,
     #[serde(borrow)]
     agent_thread_id: Option<Text<'a>>,
     #[serde(borrow)]
-    aggregated_output: Option<&'a RawValue>,
+    aggregated_output: Option<RawJson<'a>>,
     #[serde(borrow, default)]
     parsed_cmd: Option<Vec<ParsedCommand<'a>>>,
     #[serde(borrow)]
-    changes: Option<&'a RawValue>,
+    changes: Option<RawJson<'a>>,
     #[serde(borrow)]
-    stdout: Option<&'a RawValue>,
+    stdout: Option<RawJson<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -239,7 +239,7 @@ pub(crate) fn record(line: &str) -> Record {
     if let Some(record) = early.and_then(|kind| record_of_kind(kind, line)) {
         return record;
     }
-    match serde_json::from_str::<CodexLine<'_, Present>>(line) {
+    match json_reader::from_str::<CodexLine<'_, Present>>(line) {
         Ok(CodexLine { kind, .. }) => record_of_kind(kind.as_str(), line).unwrap_or_default(),
         Err(_) => Record::not_understood(),
     }
@@ -268,7 +268,7 @@ fn record_of_payload<'a, Payload: Deserialize<'a>>(
     line: &'a str,
     record: impl FnOnce(&Payload, Option<Timestamp>) -> Record,
 ) -> Record {
-    match serde_json::from_str::<CodexLine<'a, Payload>>(line) {
+    match json_reader::from_str::<CodexLine<'a, Payload>>(line) {
         Ok(CodexLine { timestamp, payload: Some(payload), .. }) => record(&payload, timestamp),
         _ => Record::not_understood(),
     }
@@ -322,12 +322,12 @@ struct SpawnedAgent {
 }
 
 /// The output of the call that launches a sub-agent is the sub-agent's name.
-fn launched(output: &RawValue) -> Option<Entry> {
+fn launched(output: RawJson<'_>) -> Option<Entry> {
     let literal = content::literal(Some(output))?;
     if !literal.starts_with(r#""{\"agent_id\""#) && !literal.starts_with(r#""{\"task_name\""#) {
         return None;
     }
-    let spawned: SpawnedAgent = serde_json::from_str(&json_text::decode(literal)).ok()?;
+    let spawned: SpawnedAgent = json_reader::from_str(&json_text::decode(literal)).ok()?;
     Some(Entry::Launched(spawned.id))
 }
 
@@ -426,7 +426,7 @@ fn event_record(event: &Event<'_>, at: Option<Timestamp>) -> Record {
             result.output = CommandOutput::of_literals(content::literal(event.aggregated_output));
             Record::of(result.into())
         }
-        "item_completed" => match event.item.map(|item| serde_json::from_str::<Item<'_>>(item.get())) {
+        "item_completed" => match event.item.map(|item| json_reader::from_str::<Item<'_>>(item.get())) {
             Some(Ok(item)) => {
                 let began = event.started_at_ms.and_then(|started| Timestamp::from_millisecond(started).ok());
                 item_completed(&item, began, at)
@@ -461,8 +461,8 @@ fn succeeded(success: bool) -> Outcome {
     if success { Outcome::Ok } else { Outcome::Error }
 }
 
-fn token_count(info: Option<&RawValue>) -> Record {
-    let info = info.and_then(|info| serde_json::from_str::<TokenInfo>(info.get()).ok());
+fn token_count(info: Option<RawJson<'_>>) -> Record {
+    let info = info.and_then(|info| json_reader::from_str::<TokenInfo>(info.get()).ok());
     let tokens = info.as_ref().and_then(|info| info.last_token_usage.as_ref()?.total_tokens);
     match tokens {
         Some(tokens) if tokens > 0 => {
@@ -555,14 +555,14 @@ struct Change<'a> {
     #[serde(borrow)]
     unified_diff: Option<Text<'a>>,
     #[serde(borrow)]
-    content: Option<&'a RawValue>,
+    content: Option<RawJson<'a>>,
 }
 
 /// What a patch really changed, with absolute paths; also where a shell command carried the patch.
-fn file_change(changes: Option<&RawValue>, outcome: Outcome) -> CallResult {
+fn file_change(changes: Option<RawJson<'_>>, outcome: Outcome) -> CallResult {
     let mut result = CallResult { outcome, recorded: true, kind: Some(Kind::Edit), ..CallResult::default() };
-    let changes = changes.map(RawValue::get).unwrap_or_default();
-    let changes: BTreeMap<String, Change<'_>> = serde_json::from_str(changes).unwrap_or_default();
+    let changes = changes.map(RawJson::get).unwrap_or_default();
+    let changes: BTreeMap<String, Change<'_>> = json_reader::from_str(changes).unwrap_or_default();
     for (path, change) in changes {
         if change.kind.is_some_and(|kind| kind.as_str() == "add") {
             result.created.push(path.clone());

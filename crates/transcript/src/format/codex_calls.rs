@@ -1,31 +1,31 @@
 //! Codex's calls: which command, patch or file each of its tools is given.
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::codex::{ResponseItem, call_id};
 use super::codex_script::script;
 use super::content;
 use super::patch::patched_files;
 use crate::entry::{COMMAND, CallMade, SCRIPT, set_paths};
+use crate::json_reader::{self, RawJson};
 use crate::json_text;
 use crate::model::{Call, Kind};
 
 #[derive(Deserialize)]
 struct CodexArguments<'a> {
     #[serde(borrow, alias = "cmd")]
-    command: Option<&'a RawValue>,
+    command: Option<RawJson<'a>>,
     #[serde(borrow)]
-    input: Option<&'a RawValue>,
+    input: Option<RawJson<'a>>,
     #[serde(borrow)]
-    path: Option<&'a RawValue>,
+    path: Option<RawJson<'a>>,
     session_id: Option<u64>,
     #[serde(borrow)]
-    workdir: Option<&'a RawValue>,
+    workdir: Option<RawJson<'a>>,
     #[serde(borrow)]
-    target: Option<&'a RawValue>,
+    target: Option<RawJson<'a>>,
     #[serde(borrow)]
-    cell_id: Option<&'a RawValue>,
+    cell_id: Option<RawJson<'a>>,
 }
 
 pub(super) fn call(item: &ResponseItem<'_>) -> CallMade {
@@ -40,7 +40,7 @@ pub(super) fn call(item: &ResponseItem<'_>) -> CallMade {
         Some(raw) => raw.get().to_owned(),
         None => String::new(),
     };
-    let arguments = serde_json::from_str::<CodexArguments<'_>>(&arguments).ok();
+    let arguments = json_reader::from_str::<CodexArguments<'_>>(&arguments).ok();
     match call.tool.as_str() {
         "exec_command" | "shell" | "shell_command" | "local_shell" | "local_shell_call"
         | "container.exec" | "unified_exec" => {
@@ -121,11 +121,11 @@ fn edit(call: &mut Call, patch: &str) {
 }
 
 /// The command as one would type it. Of `bash -lc SCRIPT` that is the script.
-pub(super) fn command_line(command: &RawValue) -> Option<String> {
+pub(super) fn command_line(command: RawJson<'_>) -> Option<String> {
     if let Some(line) = content::string(Some(command)) {
         return Some(line);
     }
-    let words: Vec<String> = serde_json::from_str(command.get()).ok()?;
+    let words: Vec<String> = json_reader::from_str(command.get()).ok()?;
     if let [shell, flag, script] = words.as_slice() {
         let shell = shell.rsplit('/').next().unwrap_or(shell);
         if matches!(shell, "bash" | "sh" | "zsh" | "dash")
@@ -150,8 +150,8 @@ mod tests {
             (r#"["git","commit","-m","it's"]"#, r"git commit -m 'it'\''s'"),
             (r#"["printf",""]"#, "printf ''"),
         ] {
-            let value: Box<RawValue> = serde_json::from_str(raw).unwrap();
-            assert_eq!(command_line(&value).as_deref(), Some(expected));
+            let value: RawJson<'_> = json_reader::from_str(raw).unwrap();
+            assert_eq!(command_line(value).as_deref(), Some(expected));
         }
     }
 }

@@ -4,13 +4,13 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::codex_calls::script_task;
 use super::codex_script::Printed;
 use super::content;
 use crate::command_output::CommandOutput;
 use crate::entry::{CallResult, SNIPPET};
+use crate::json_reader::{self, RawJson};
 use crate::json_text::{self, Snippet};
 use crate::model::Outcome;
 
@@ -32,7 +32,7 @@ const FAILURES: &[&str] = &[
 #[derive(Deserialize)]
 struct OutputDocument<'a> {
     #[serde(borrow)]
-    output: Option<&'a RawValue>,
+    output: Option<RawJson<'a>>,
     metadata: OutputMetadata,
 }
 
@@ -44,14 +44,14 @@ struct OutputMetadata {
 #[derive(Deserialize)]
 struct OutputObject<'a> {
     #[serde(borrow)]
-    content: Option<&'a RawValue>,
+    content: Option<RawJson<'a>>,
     success: Option<bool>,
 }
 
-pub(super) fn output(raw: Option<&RawValue>) -> CallResult {
+pub(super) fn output(raw: Option<RawJson<'_>>) -> CallResult {
     let Some(raw) = raw else { return CallResult::default() };
     if raw.get().starts_with('{')
-        && let Ok(OutputObject { content: Some(content), success }) = serde_json::from_str(raw.get())
+        && let Ok(OutputObject { content: Some(content), success }) = json_reader::from_str(raw.get())
     {
         let mut result = output(Some(content));
         if let (Some(success), true) = (success, result.unmarked) {
@@ -65,7 +65,7 @@ pub(super) fn output(raw: Option<&RawValue>) -> CallResult {
     let literal = *first;
     if literal.starts_with(r#""{\"output\""#) || literal.starts_with(r#""{\"metadata\""#) {
         let document = json_text::decode(literal);
-        if let Ok(OutputDocument { output, metadata }) = serde_json::from_str(&document) {
+        if let Ok(OutputDocument { output, metadata }) = json_reader::from_str(&document) {
             return CallResult {
                 snippet: content::snippet(output.map(content::literals).into_iter().flatten()),
                 output: CommandOutput::of_literals(content::literal(output)),

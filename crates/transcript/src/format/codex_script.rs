@@ -2,11 +2,11 @@
 //! only the script and what it printed (W13). The script is not run here: the texts that it gives to its tools are read off.
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::codex_output::exited;
 use super::content;
 use crate::entry::CallResult;
+use crate::json_reader::{self, RawJson};
 use crate::model::Outcome;
 
 /// What a script gives to its tools.
@@ -119,7 +119,7 @@ struct PrintedCommand<'a> {
     exit_code: Option<i32>,
     session_id: Option<u64>,
     #[serde(borrow)]
-    output: Option<&'a RawValue>,
+    output: Option<RawJson<'a>>,
 }
 
 /// What a script printed, piece by piece: how its commands ended, as far as that tells, and what they put out.
@@ -134,8 +134,8 @@ pub(super) struct Printed {
 impl Printed {
     pub(super) fn add(&mut self, piece: String) {
         let commands = match piece.trim_start().chars().next() {
-            Some('{') => serde_json::from_str(&piece).map(|command| vec![command]).ok(),
-            Some('[') => serde_json::from_str::<Vec<PrintedCommand<'_>>>(&piece).ok(),
+            Some('{') => json_reader::from_str(&piece).map(|command| vec![command]).ok(),
+            Some('[') => json_reader::from_str::<Vec<PrintedCommand<'_>>>(&piece).ok(),
             Some(_) => None,
             None => return,
         };

@@ -5,9 +5,9 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
 
 use crate::entry::SNIPPET;
+use crate::json_reader::{self, RawJson};
 use crate::json_text::{self, Snippet, Text};
 
 /// A string, one block, or a list of blocks.
@@ -37,6 +37,9 @@ impl<'de: 'a, 'a, Block: Deserialize<'de>> Deserialize<'de> for Content<'a, Bloc
             fn visit_str<E: Error>(self, value: &str) -> Result<Self::Value, E> {
                 Ok(Content::Text(Text(value.to_owned().into())))
             }
+            fn visit_string<E: Error>(self, value: String) -> Result<Self::Value, E> {
+                Ok(Content::Text(Text(value.into())))
+            }
             fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
                 Ok(Content::default())
             }
@@ -60,16 +63,16 @@ impl<'de: 'a, 'a, Block: Deserialize<'de>> Deserialize<'de> for Content<'a, Bloc
 #[derive(Debug, Deserialize)]
 struct TextBlock<'a> {
     #[serde(borrow, default)]
-    text: Option<&'a RawValue>,
+    text: Option<RawJson<'a>>,
 }
 
 /// The string literals of a result: the string itself, or the texts of its blocks.
-pub(crate) fn literals(value: &RawValue) -> Vec<&str> {
+pub(crate) fn literals(value: RawJson<'_>) -> Vec<&str> {
     let raw = value.get();
     if raw.starts_with('"') {
         return vec![raw];
     }
-    match serde_json::from_str::<Content<'_, TextBlock<'_>>>(raw) {
+    match json_reader::from_str::<Content<'_, TextBlock<'_>>>(raw) {
         Ok(Content::Blocks(blocks)) => blocks.iter().filter_map(|block| literal(block.text)).collect(),
         _ => Vec::new(),
     }
@@ -92,18 +95,19 @@ impl<'de> Deserialize<'de> for Present {
     }
 }
 
-/// When something was recorded; nothing where the client writes something else in its place.
+/// When something was recorded; nothing where the client writes a text that is no time.
 pub(crate) fn instant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
-    let raw = <&RawValue>::deserialize(deserializer)?;
-    Ok(raw.get().strip_prefix('"').and_then(|text| text.strip_suffix('"')?.parse().ok()))
+    let Some(raw) = Option::<RawJson<'_>>::deserialize(deserializer)? else { return Ok(None) };
+    let text = raw.get().strip_prefix('"').ok_or_else(|| Error::custom("a time is a text"))?;
+    Ok(text.strip_suffix('"').and_then(|text| text.parse().ok()))
 }
 
 /// A string literal where there is one.
-pub(crate) fn literal(value: Option<&RawValue>) -> Option<&str> {
-    value.map(RawValue::get).filter(|raw| raw.starts_with('"'))
+pub(crate) fn literal(value: Option<RawJson<'_>>) -> Option<&str> {
+    value.map(RawJson::get).filter(|raw| raw.starts_with('"'))
 }
 
 /// A string where there is one, and nothing where the client writes something else in its place.
-pub(crate) fn string(value: Option<&RawValue>) -> Option<String> {
+pub(crate) fn string(value: Option<RawJson<'_>>) -> Option<String> {
     literal(value).map(json_text::decode)
 }

@@ -3,7 +3,6 @@
 
 use jiff::Timestamp;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::content::{self, Content, Present};
 use crate::command_output::CommandOutput;
@@ -11,6 +10,7 @@ use crate::entry::{
     COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, PROMPT, Prompt, Record, Said, Standing, set_paths,
 };
 use crate::file_edit::FileEdit;
+use crate::json_reader::{self, RawJson};
 use crate::json_text::{self, Text};
 use crate::model::{Call, Kind, Outcome};
 
@@ -72,15 +72,15 @@ struct ToolCall<'a> {
     #[serde(borrow)]
     name: Option<Text<'a>>,
     #[serde(borrow)]
-    args: Option<&'a RawValue>,
+    args: Option<RawJson<'a>>,
     #[serde(borrow)]
-    result: Option<&'a RawValue>,
+    result: Option<RawJson<'a>>,
     #[serde(borrow)]
     status: Option<Text<'a>>,
     #[serde(default, deserialize_with = "content::instant")]
     timestamp: Option<Timestamp>,
     #[serde(borrow)]
-    result_display: Option<&'a RawValue>,
+    result_display: Option<RawJson<'a>>,
     #[serde(borrow)]
     agent_id: Option<Text<'a>>,
 }
@@ -101,9 +101,9 @@ struct FunctionResponse<'a> {
 #[derive(Deserialize)]
 struct Response<'a> {
     #[serde(borrow)]
-    output: Option<&'a RawValue>,
+    output: Option<RawJson<'a>>,
     #[serde(borrow)]
-    error: Option<&'a RawValue>,
+    error: Option<RawJson<'a>>,
 }
 
 /// What the client notes where the person interrupts the agent.
@@ -115,7 +115,7 @@ pub(crate) fn record(line: &str) -> Record {
     if line.starts_with(r#"{"$set":"#) {
         return Record::bookkeeping();
     }
-    match serde_json::from_str::<GeminiLine<'_>>(line) {
+    match json_reader::from_str::<GeminiLine<'_>>(line) {
         Ok(line) => message(&line),
         Err(_) => Record::not_understood(),
     }
@@ -222,21 +222,21 @@ fn gemini(line: &GeminiLine<'_>) -> Record {
 #[derive(Deserialize)]
 struct GeminiArguments<'a> {
     #[serde(borrow)]
-    command: Option<&'a RawValue>,
+    command: Option<RawJson<'a>>,
     #[serde(borrow)]
-    file_path: Option<&'a RawValue>,
+    file_path: Option<RawJson<'a>>,
     #[serde(borrow)]
-    absolute_path: Option<&'a RawValue>,
+    absolute_path: Option<RawJson<'a>>,
     #[serde(borrow)]
-    paths: Option<&'a RawValue>,
+    paths: Option<RawJson<'a>>,
     #[serde(borrow)]
-    include: Option<&'a RawValue>,
+    include: Option<RawJson<'a>>,
     #[serde(borrow)]
-    old_string: Option<&'a RawValue>,
+    old_string: Option<RawJson<'a>>,
     #[serde(borrow)]
-    new_string: Option<&'a RawValue>,
+    new_string: Option<RawJson<'a>>,
     #[serde(borrow)]
-    content: Option<&'a RawValue>,
+    content: Option<RawJson<'a>>,
 }
 
 /// What is shown to the person of a changed file.
@@ -244,9 +244,9 @@ struct GeminiArguments<'a> {
 #[serde(rename_all = "camelCase")]
 struct ShownFile<'a> {
     #[serde(borrow)]
-    original_content: Option<&'a RawValue>,
+    original_content: Option<RawJson<'a>>,
     #[serde(borrow)]
-    new_content: Option<&'a RawValue>,
+    new_content: Option<RawJson<'a>>,
 }
 
 fn call(tool_call: &ToolCall<'_>) -> Call {
@@ -261,7 +261,7 @@ fn call(tool_call: &ToolCall<'_>) -> Call {
     let id = tool_call.id.as_ref().map(Text::owned).unwrap_or_default();
     let mut call = Call { id, tool, kind, ..Call::default() };
     let arguments =
-        tool_call.args.and_then(|args| serde_json::from_str::<GeminiArguments<'_>>(args.get()).ok());
+        tool_call.args.and_then(|args| json_reader::from_str::<GeminiArguments<'_>>(args.get()).ok());
     let Some(arguments) = arguments else { return call };
     match kind {
         Kind::Shell => {
@@ -275,7 +275,7 @@ fn call(tool_call: &ToolCall<'_>) -> Call {
                 .filter_map(content::string)
                 .collect();
             for list in [arguments.paths, arguments.include].into_iter().flatten() {
-                paths.extend(serde_json::from_str::<Vec<String>>(list.get()).unwrap_or_default());
+                paths.extend(json_reader::from_str::<Vec<String>>(list.get()).unwrap_or_default());
             }
             let texts = [arguments.old_string, arguments.new_string, arguments.content].map(content::literal);
             let path = paths.first().filter(|_| kind != Kind::Read);
@@ -287,8 +287,8 @@ fn call(tool_call: &ToolCall<'_>) -> Call {
 }
 
 /// What the call did to the text of a file: by the whole text before and after, or by what the agent asked for.
-fn edit(path: &str, display: Option<&RawValue>, asked: [Option<&str>; 3]) -> Option<FileEdit> {
-    let shown = display.and_then(|display| serde_json::from_str::<ShownFile<'_>>(display.get()).ok());
+fn edit(path: &str, display: Option<RawJson<'_>>, asked: [Option<&str>; 3]) -> Option<FileEdit> {
+    let shown = display.and_then(|display| json_reader::from_str::<ShownFile<'_>>(display.get()).ok());
     let (original, new) = shown.map_or((None, None), |shown| {
         (content::literal(shown.original_content), content::literal(shown.new_content))
     });
@@ -302,8 +302,8 @@ fn edit(path: &str, display: Option<&RawValue>, asked: [Option<&str>; 3]) -> Opt
 }
 
 fn result(call: &Call, tool_call: &ToolCall<'_>) -> CallResult {
-    let parts = tool_call.result.map(RawValue::get);
-    let parts = parts.and_then(|raw| serde_json::from_str::<Content<'_, ResultPart<'_>>>(raw).ok());
+    let parts = tool_call.result.map(RawJson::get);
+    let parts = parts.and_then(|raw| json_reader::from_str::<Content<'_, ResultPart<'_>>>(raw).ok());
     let response = match parts {
         Some(Content::Blocks(parts)) => {
             parts.into_iter().filter_map(|part| part.function_response).find_map(|part| part.response)
@@ -346,7 +346,7 @@ fn result(call: &Call, tool_call: &ToolCall<'_>) -> CallResult {
 
 /// A failing command has status `success`; the truth stands in a footer that the client puts under the
 /// output. A program may print the same words, but then they are also in the display, which has no footer.
-fn shell_outcome(output: Option<&RawValue>, display: Option<&RawValue>) -> (Outcome, Option<i32>) {
+fn shell_outcome(output: Option<RawJson<'_>>, display: Option<RawJson<'_>>) -> (Outcome, Option<i32>) {
     let Some(output) = output.and_then(|output| content::literals(output).first().copied()) else {
         return (Outcome::Unknown, None);
     };
@@ -385,13 +385,13 @@ fn is_footer(line: &str) -> bool {
 }
 
 /// The last line of what was shown to the person: a string, or rows of styled pieces.
-fn last_line(display: &RawValue) -> Option<String> {
+fn last_line(display: RawJson<'_>) -> Option<String> {
     let raw = display.get();
     if raw.starts_with('"') {
         let tail = json_text::decode(json_text::literal_tail(raw, 4096));
         return tail.trim_end().lines().next_back().map(str::to_owned);
     }
-    let rows: Vec<Vec<Part<'_>>> = serde_json::from_str(raw).ok()?;
+    let rows: Vec<Vec<Part<'_>>> = json_reader::from_str(raw).ok()?;
     let shown = rows
         .iter()
         .rev()

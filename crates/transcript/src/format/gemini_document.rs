@@ -4,35 +4,33 @@
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
 
 use super::gemini;
 use crate::entry::Record;
+use crate::json_reader::{self, RawJson};
 
 /// The messages of a document, as written. Of a torn one those before the tear, and `torn`.
 pub(crate) struct Messages<'a> {
-    pub(crate) messages: Vec<&'a RawValue>,
+    pub(crate) messages: Vec<RawJson<'a>>,
     pub(crate) torn: bool,
 }
 
 pub(crate) fn messages(document: &str) -> Messages<'_> {
     let mut messages = Vec::new();
-    let mut deserializer = serde_json::Deserializer::from_str(document);
-    let read = Document(&mut messages).deserialize(&mut deserializer);
-    let torn = read.is_err() || deserializer.end().is_err();
+    let torn = json_reader::read(Document(&mut messages), document).is_err();
     Messages { messages, torn }
 }
 
 /// What one message says.
-pub(crate) fn record(message: &RawValue) -> Record {
-    match serde_json::from_str::<gemini::GeminiLine<'_>>(message.get()) {
+pub(crate) fn record(message: RawJson<'_>) -> Record {
+    match json_reader::from_str::<gemini::GeminiLine<'_>>(message.get()) {
         Ok(line) => gemini::message(&line),
         Err(_) => Record::not_understood(),
     }
 }
 
 /// Collects into a list outside of itself, so that what was read before an error is not lost.
-struct Document<'list, 'de>(&'list mut Vec<&'de RawValue>);
+struct Document<'list, 'de>(&'list mut Vec<RawJson<'de>>);
 
 impl<'de> DeserializeSeed<'de> for Document<'_, 'de> {
     type Value = ();
@@ -58,7 +56,7 @@ impl<'de> Visitor<'de> for Document<'_, 'de> {
     }
 }
 
-struct List<'list, 'de>(&'list mut Vec<&'de RawValue>);
+struct List<'list, 'de>(&'list mut Vec<RawJson<'de>>);
 
 impl<'de> DeserializeSeed<'de> for List<'_, 'de> {
     type Value = ();

@@ -86,6 +86,11 @@ impl IssueId {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Whether its team has this key.
+    pub fn is_of_team(&self, key: &str) -> bool {
+        self.0.split_once('-').is_some_and(|(team, _)| team.eq_ignore_ascii_case(key))
+    }
 }
 
 impl std::fmt::Display for IssueId {

@@ -94,7 +94,7 @@ impl<'a> Outside<'a> {
         let recorded = workflow.issue_record().issue.and_then(|issue| IssueId::parse(&issue));
         // Without a name for it, the work is that of the branch.
         let of_branch = || match (title, feature) {
-            (None, None) => IssueId::of_branch(self.branch.as_deref()?),
+            (None, None) => self.issue_of_branch(),
             _ => None,
         };
         if let Some(issue) = recorded.or_else(|| self.issue_named()).or_else(of_branch) {
@@ -193,23 +193,33 @@ impl<'a> Outside<'a> {
         }
     }
 
-    /// The issue that the work is about: the one that is recorded, the feature's name, what another workflow of the
-    /// feature has, or what the branch is named after.
+    /// The issue that the work is about: the one that is recorded, what the feature is named after, what another workflow of
+    /// the feature has, or what the branch is named after.
     fn issue(&self, record: &IssueRecord) -> Option<IssueId> {
         if !self.integrations.repository.linear.enabled {
             return None;
         }
         let recorded = record.issue.as_deref().and_then(IssueId::parse);
         let shared = || IssueId::parse(&self.issue_of_feature()?);
-        let of_branch = || IssueId::of_branch(self.branch.as_deref()?);
-        let known = recorded.or_else(|| self.issue_named()).or_else(shared).or_else(of_branch);
-        known.or_else(|| IssueId::parse(self.name.feature()?))
+        recorded.or_else(|| self.issue_named()).or_else(shared).or_else(|| self.issue_of_branch())
     }
 
-    /// The feature, if it is spelled as an issue is. Many a feature is called like `utf-8`.
     fn issue_named(&self) -> Option<IssueId> {
         let feature = self.name.feature()?;
-        IssueId::parse(feature).filter(|issue| issue.as_str() == feature)
+        self.meant(IssueId::parse(feature)?, feature)
+    }
+
+    fn issue_of_branch(&self) -> Option<IssueId> {
+        let branch = self.branch.as_deref()?;
+        self.meant(IssueId::of_branch(branch)?, branch)
+    }
+
+    /// An issue that was read out of a name, if it is spelled there as Linear and we spell it, or is of the team that the
+    /// repository names. Many a feature is called like `utf-8` or `api-2`.
+    fn meant(&self, issue: IssueId, name: &str) -> Option<IssueId> {
+        let team = self.integrations.repository.linear.team.as_deref();
+        let is_meant = name.contains(issue.as_str()) || team.is_some_and(|team| issue.is_of_team(team));
+        is_meant.then_some(issue)
     }
 
     /// What another workflow of the same feature is about.

@@ -112,13 +112,13 @@ fn what_somebody_has_to_settle_is_not_tried_again() {
     assert_eq!(world.turn_number(2, 42), serde_json::Value::Null);
     assert_eq!(world.saves().len(), 1);
 
-    let secret = World::new(&format!("{AUTONOMOUS}include = \"all\"\n"));
+    let secret = World::new(AUTONOMOUS);
     let token = format!("sk_live_{}", "zQ8kV3nT6wYb1LxC9mRd4HsJ7pFg2Ae0");
     secret.prompt("Use it");
-    secret.write("src/key.rs", &format!("const TOKEN: &str = \"{token}\";\n"));
+    secret.write("CLAUDE.md", &format!("{token}\n"));
     secret.turn("Use it", 41);
     insta::assert_snapshot!(redacted(to_agent(&secret.stop())), @"
-    [checkstone] Nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id].
+    [checkstone] Nothing was committed: what would be committed looks like a secret: `CLAUDE.md` line 1: stripe-key (`stripe-key:CLAUDE.md:f235f8`); the whole tree is kept in snapshot [id].
 
     Take it out of what is kept in the repository, or mark the line with `checkstone:allow-secret` if it is none; do not commit it.
     ");

@@ -55,6 +55,10 @@ fn a_stop_does_not_wait_for_its_save() {
     ");
     insta::assert_snapshot!(redacted(answer["autonomous_execution"].to_string()), @r#"{"enabled":true,"skill":"checkpoint","reason":"context_threshold","executed_directly":false,"router_decision":{"route":"started","percent":41,"iteration":1,"commit":null,"branch":null,"snapshot":null,"push":"none","detail":"notes and a snapshot are being saved in the background, and nothing is committed yet; the result is reported at the next prompt or stop"}}"#);
     assert_eq!((world.commits(), world.saves()), (1, vec![]));
+    wait_for("the hook", || world.workplace.path("hook.pid").exists());
+    assert_eq!(world.status()["autosave"]["running"], true);
+    let status = world.checkstone(&["status"]).answer().stdout;
+    assert_eq!(status.lines().filter(|line| line.starts_with("saving")).count(), 1, "{status}");
     assert_eq!(world.prompt("Meanwhile"), Value::Null, "nothing is said of what has not ended");
     open_gate(&world);
     let (outcome, _, commit) = world.save_ended(1);
@@ -63,6 +67,7 @@ fn a_stop_does_not_wait_for_its_save() {
     insta::assert_snapshot!(redacted(to_person(&told)), @"✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to");
     assert_eq!(world.prompt("And next"), Value::Null, "it is told once");
     assert_eq!(world.status()["autonomous_execution"]["executed_directly"], true);
+    assert_eq!(world.status()["autosave"]["running"], false);
 }
 
 /// The notes are of the stop; what was written before the snapshot was taken is named.
@@ -187,6 +192,29 @@ fn a_save_is_not_committed_on_another_branch() {
     world.stop();
     assert_eq!(world.save_ended(1).0, "saved");
     assert_eq!((world.commits(), world.git(&["rev-list", "--count", "feature"])), (2, "1".to_owned()));
+}
+
+/// The same if the branches are in tables, and if HEAD names another branch only once the commit has begun.
+#[test]
+fn a_commit_that_has_begun_is_not_made_on_another_branch() {
+    for is_in_tables in [false, true] {
+        let world = with_slow_hook();
+        if is_in_tables {
+            std::fs::remove_dir_all(world.workplace.repo().join(".git/logs")).unwrap();
+            world.git(&["refs", "migrate", "--ref-format=reftable"]);
+        }
+        world.git(&["branch", "other"]);
+        world.work_until(41);
+        wait_for("the hook", || world.workplace.path("hook.pid").exists());
+        world.git(&["symbolic-ref", "HEAD", "refs/heads/other"]);
+        open_gate(&world);
+        assert_eq!(world.save_ended(1).0, "failed");
+        wait_for("the end of the saver", || savers(&world).is_empty());
+        assert_eq!((world.commits(), world.has_notes()), (1, false));
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(redacted(to_person(&world.prompt("Go on"))), @"⚠️ [checkstone] Auto-checkpoint failed: nothing was committed: HEAD was on `main`, and is on `other` now; the whole tree is kept in snapshot [id]; it is tried again at the next stop");
+        }
+    }
 }
 
 /// Whoever finds the lock free finds how the save ended, also where the journal takes its time.

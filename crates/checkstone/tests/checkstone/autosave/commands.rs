@@ -177,9 +177,16 @@ fn by_hand_a_secret_a_staged_version_and_a_complaint_are_explained() {
     let secret = format!("sk_live_{}", "zQ8kV3nT6wYb1LxC9mRd4HsJ7pFg2Ae0");
     world.write("key.txt", &format!("{secret}\n"));
     let output = world.checkstone(&["autosave"]).answer();
+    insta::assert_snapshot!(without_durations(&output.stdout), @"
+    ✓ notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not committed: `key.txt` (line 1 looks like a secret: stripe-key, `stripe-key:key.txt:f235f8`)
+    · after the commit: the hook `post-commit` refused the commit: no more disk
+    · not pushed: there is no remote to push to
+    ");
+    world.write("CLAUDE.md", &format!("{secret}\n"));
+    let output = world.checkstone(&["autosave"]).answer();
     let said = output.stdout.clone();
     insta::assert_snapshot!(without_durations(&said), @"
-    ✗ nothing was committed: what would be committed looks like a secret: `key.txt` line 1: stripe-key (`stripe-key:key.txt:f235f8`); the whole tree is kept in snapshot [id]
+    ✗ nothing was committed: what would be committed looks like a secret: `CLAUDE.md` line 1: stripe-key (`stripe-key:CLAUDE.md:f235f8`); `key.txt` line 1: stripe-key (`stripe-key:key.txt:f235f8`); the whole tree is kept in snapshot [id]
     hint: take it out; if it is no secret, put `checkstone:allow-secret` into that line, or its kind or fingerprint into `allow_secrets` of `[autosave]`
     ");
     let warned = output.stderr.clone();

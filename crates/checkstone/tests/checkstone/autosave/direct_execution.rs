@@ -124,6 +124,29 @@ fn log_file_confirms_successful_execution() {
     ");
 }
 
+/// It says what became of the client's notes file: made, or with its first section, or with another one.
+#[test]
+fn the_log_says_whether_the_section_is_new() {
+    let step = |notes: Option<&str>| {
+        let world = World::new(AUTONOMOUS);
+        std::fs::create_dir_all(world.workplace.path("home/.claude")).unwrap();
+        if let Some(notes) = notes {
+            world.write("CLAUDE.md", notes);
+        }
+        world.work_until(41);
+        let log = std::fs::read_to_string(world.workplace.path("home/.claude/auto-continue.log")).unwrap();
+        redacted(log.lines().find(|line| line.ends_with("CLAUDE.md") || line.ends_with("Session")).unwrap())
+    };
+    assert_eq!(
+        [step(None), step(Some("# Rules\n")), step(Some("# Rules\n\n## Last Session\n\nold\n"))],
+        [
+            "[[time]] ✅ Created CLAUDE.md with Last Session",
+            "[[time]] ✅ Added Last Session to CLAUDE.md",
+            "[[time]] ✅ Updated existing Last Session in CLAUDE.md",
+        ]
+    );
+}
+
 /// Its times are the user's own.
 #[test]
 fn the_log_is_in_local_time() {
@@ -555,24 +578,75 @@ fn a_snapshot_keeps_the_whole_tree() {
     ");
 }
 
+/// A12: with `include = "all"`, a file with a secret is left out and named, and the others are committed.
+#[test]
+fn a12_a_file_with_a_secret_is_left_out_and_named() {
+    let secret = format!("sk_live_{}", "zQ8kV3nT6wYb1LxC9mRd4HsJ7pFg2Ae0");
+    let saved = |files: &[&str], others: &[&str]| {
+        let world = World::new(&format!("{AUTONOMOUS}include = \"all\"\n"));
+        world.prompt("Use the key");
+        for file in files {
+            world.write(
+                file,
+                &format!("const TOKEN: &str = \"{secret}\";\nconst AGAIN: &str = \"{secret}\";\n"),
+            );
+        }
+        for other in others {
+            world.write(other, "// more\n");
+        }
+        world.turn("Use the key", 41);
+        let answer = redacted(to_person(&world.stop()));
+        let unsaved = world.git(&["status", "--porcelain", "--untracked-files=all"]);
+        format!("{answer}\n{}\n{unsaved}", world.git(&["log", "-1", "--format=%b", "--name-only"]))
+    };
+    insta::assert_snapshot!(redacted([saved(&["src/key.rs", "key.txt"], &["src/more.rs"]), saved(&["buildguide.md"], &[])].join("\n\n")), @"
+    ✅ [checkstone] Auto-checkpoint executed: notes and 1 other file committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not committed: `key.txt` (line 1 looks like a secret: stripe-key, `stripe-key:key.txt:f235f8`), `src/key.rs` (line 1 looks like a secret: stripe-key, `stripe-key:src/key.rs:f235f8`), not pushed: there is no remote to push to
+    Notes on the session, and what its turn changed, since the context is 41 % full.
+
+    Co-Authored-By: Claude <noreply@anthropic.com>
+
+
+    .checkstone/notes/[id].md
+    CLAUDE.md
+    src/more.rs
+    ?? key.txt
+    ?? src/key.rs
+
+    ✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not committed: `buildguide.md` (line 1 looks like a secret: stripe-key, `stripe-key:buildguide.md:f235f8`), not pushed: there is no remote to push to
+    Notes on the session, since the context is 41 % full.
+
+    Co-Authored-By: Claude <noreply@anthropic.com>
+
+
+    .checkstone/notes/[id].md
+    CLAUDE.md
+    ?? buildguide.md
+    ");
+}
+
 /// A12: neither committed nor pushed, and never shown.
 #[test]
 fn a12_a_secret_is_not_committed() {
-    let world = World::new(&format!("{AUTONOMOUS}include = \"all\"\n")).with_origin();
+    let world = World::new(AUTONOMOUS).with_origin();
     world.prompt("Use the key");
     let secret = format!("sk_live_{}", "zQ8kV3nT6wYb1LxC9mRd4HsJ7pFg2Ae0");
-    world.write("src/key.rs", &format!("const TOKEN: &str = \"{secret}\";\n"));
+    let rules = format!("const TOKEN: &str = \"{secret}\";\n");
+    world.write("CLAUDE.md", &rules);
     world.turn("Use the key", 41);
     let answer = world.stop();
-    assert_eq!((world.commits(), world.has_notes()), (1, false), "{answer:#}");
+    assert_eq!(
+        (world.commits(), world.text("CLAUDE.md"), world.has(".checkstone")),
+        (1, rules, false),
+        "{answer:#}"
+    );
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] Nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id].
+    [checkstone] Nothing was committed: what would be committed looks like a secret: `CLAUDE.md` line 1: stripe-key (`stripe-key:CLAUDE.md:f235f8`); the whole tree is kept in snapshot [id].
 
     Take it out of what is kept in the repository, or mark the line with `checkstone:allow-secret` if it is none; do not commit it.
     ");
-    insta::assert_snapshot!(redacted(answer.to_string()), @r#"{"decision":"block","reason":"[checkstone] Nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id].\n\nTake it out of what is kept in the repository, or mark the line with `checkstone:allow-secret` if it is none; do not commit it.","systemMessage":"⚠️ [checkstone] Auto-checkpoint failed: nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id]","autonomous_execution":{"enabled":true,"skill":"checkpoint","reason":"context_threshold","executed_directly":false,"router_decision":{"route":"none","percent":41,"iteration":1,"commit":null,"branch":null,"snapshot":"[id]","push":"none","detail":"nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id]"}}}"#);
+    insta::assert_snapshot!(redacted(answer.to_string()), @r#"{"decision":"block","reason":"[checkstone] Nothing was committed: what would be committed looks like a secret: `CLAUDE.md` line 1: stripe-key (`stripe-key:CLAUDE.md:f235f8`); the whole tree is kept in snapshot [id].\n\nTake it out of what is kept in the repository, or mark the line with `checkstone:allow-secret` if it is none; do not commit it.","systemMessage":"⚠️ [checkstone] Auto-checkpoint failed: nothing was committed: what would be committed looks like a secret: `CLAUDE.md` line 1: stripe-key (`stripe-key:CLAUDE.md:f235f8`); the whole tree is kept in snapshot [id]","autonomous_execution":{"enabled":true,"skill":"checkpoint","reason":"context_threshold","executed_directly":false,"router_decision":{"route":"none","percent":41,"iteration":1,"commit":null,"branch":null,"snapshot":"[id]","push":"none","detail":"nothing was committed: what would be committed looks like a secret: `CLAUDE.md` line 1: stripe-key (`stripe-key:CLAUDE.md:f235f8`); the whole tree is kept in snapshot [id]"}}}"#);
     insta::assert_snapshot!(without_durations(world.log()), @"
-    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id] ([duration]) [= [duration]]
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: nothing was committed: what would be committed looks like a secret: `CLAUDE.md` line 1: stripe-key (`stripe-key:CLAUDE.md:f235f8`); the whole tree is kept in snapshot [id] ([duration]) [= [duration]]
     [time] claude 9f3c2f1e-1111-4222-8333-444455556666 hold: the agent was told of the save and goes on [[timings]]
     ");
     assert_eq!(world.git(&["rev-parse", "origin/main"]), world.git(&["rev-parse", "HEAD"]));

@@ -102,7 +102,7 @@ fn a6_a_remote_that_hangs_keeps_nobody_waiting() {
     world.git(&["remote", "add", "origin", &url]);
     let answer = world.work_until(41);
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, push to `origin` started, which publishes the branch `main`, along with 1 other commit.
+    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, push to `origin` started, which publishes the branch `main` if it is not there yet, along with up to 1 other commit (it is asked first which of them it has).
 
     Go on with the task.
     - Task: Fix the counting
@@ -274,6 +274,35 @@ fn s5_a_save_goes_where_the_branch_is_pushed() {
     assert_eq!((push.as_str(), head(&fork)), ("pushed", world.git(&["rev-parse", "main"])), "{detail}");
     assert_eq!(head(&world.origin()), before);
     insta::assert_snapshot!(redacted(&detail), @"`fork` has [hash] on `main`");
+}
+
+/// What a URL has already does not go along, so that it is neither counted nor looked through; what it has is not known if it
+/// cannot be asked.
+#[test]
+fn what_a_url_has_already_does_not_go_along() {
+    let world = World::new(&format!("{AUTONOMOUS}push = 'always'\n")).with_origin();
+    let secret = format!("sk_live_{}", "zQ8kV3nT6wYb1LxC9mRd4HsJ7pFg2Ae0");
+    world.write("key.txt", &format!("{secret}\n"));
+    world.git(&["add", "key.txt"]);
+    world.git(&["commit", "--quiet", "--message=published long ago"]);
+    let url = world.origin();
+    let url = url.to_str().unwrap();
+    world.git(&["push", "--quiet", url, "main"]);
+    world.git(&["config", "remote.pushDefault", url]);
+    let without_url = |text: &str| redacted(text.replace(url, "URL"));
+    let answer = world.work_until(41);
+    insta::assert_snapshot!(without_url(to_person(&answer)), @"✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, push to `URL` started, which publishes the branch `main` if it is not there yet, along with up to 2 other commits (it is asked first which of them it has)");
+    let (push, detail) = world.push_ended();
+    assert_eq!(push, "pushed", "{detail}");
+    insta::assert_snapshot!(without_url(&detail), @"`URL` has [hash] on `main`");
+
+    world.git(&["config", "remote.pushDefault", "/nowhere/at.all"]);
+    world.write("src/lib.rs", "pub fn one() -> u32 { 9 }\n");
+    let output = world.checkstone(&["autosave"]).answer();
+    insta::assert_snapshot!(redacted(&output.stdout), @"
+    ✓ notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree
+    ! not pushed: what would be pushed looks like a secret: `key.txt` line 1: stripe-key (`stripe-key:key.txt:f235f8`); the remote may have it already, but what it has is not known: fatal: '/nowhere/at.all' does not appear to be a git repository
+    ");
 }
 
 /// A12: an earlier commit that was never pushed would go along.
