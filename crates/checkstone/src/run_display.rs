@@ -335,10 +335,8 @@ pub(crate) fn outlook(
                 Would::Reuse => (FAINT, ""),
             };
             let told = format!("{would}{}", visible(&stage.why));
-            table.row([
-                with_parameters(&stage.stage_id, &stage.parameters).into(),
-                Cell::styled(told, style),
-            ]);
+            table
+                .row([with_parameters(&stage.stage_id, &stage.parameters).into(), Cell::styled(told, style)]);
         }
         let count = |would| output.stages.iter().filter(|stage| stage.would == would).count();
         let (run, maybe) = (count(Would::Run), count(Would::Maybe));

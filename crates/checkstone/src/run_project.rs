@@ -181,7 +181,8 @@ impl ResourceArguments {
         let mut resources = Resources::of_machine();
         for argument in &self.resources {
             resources.set(argument).map_err(|error| {
-                CommandError::of(ErrorKind::Usage, &error).hint("write it like `--resources gpus=2,memory=16G`")
+                CommandError::of(ErrorKind::Usage, &error)
+                    .hint("write it like `--resources gpus=2,memory=16G`")
             })?;
         }
         plan.check_resources(&resources).map_err(|problems| {

@@ -22,8 +22,8 @@ use crate::input_content::{self, InputContent};
 use crate::plan::{Input, Kind, Plan, Stage};
 use crate::publish;
 use crate::secret_values::WITHHELD;
-use crate::stage_parts;
 use crate::stage_checkpoint::{self, StageCheckpoint, WithWarnings};
+use crate::stage_parts;
 
 /// So many markers of an attempt go into the record; all of them are in its output.
 const MARKERS: u32 = 10_000;
@@ -464,9 +464,8 @@ fn outputs(stage: &Stage, artifacts: &Path) -> Result<Vec<String>, Unaccepted> {
     let files = publish::files(artifacts)?;
     let declared = stage.outputs.iter().map(|output| output.path.as_str());
     let is_made = |path: &str| {
-        let is_in = |file: &String| {
-            file == path || file.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
-        };
+        let is_in =
+            |file: &String| file == path || file.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
         files.iter().any(is_in)
     };
     let missing: Vec<&str> = declared.filter(|path| !is_made(path)).collect();
@@ -550,7 +549,10 @@ pub(crate) fn in_words(how: How, elapsed: Duration) -> String {
         How::TimedOut => interrupted("it did not end within its time"),
         How::Stalled => interrupted("it looked stuck"),
         How::OutOfMemory => {
-            format!("it used more memory than its `resources` allow; ended after {:.1} s", elapsed.as_secs_f64())
+            format!(
+                "it used more memory than its `resources` allow; ended after {:.1} s",
+                elapsed.as_secs_f64()
+            )
         }
         How::Aborted => "aborted".to_owned(),
     }

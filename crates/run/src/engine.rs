@@ -765,7 +765,8 @@ impl<'a> Engine<'a> {
         }
         for waiting in self.plan.waiting() {
             let is_done = |id: &&String| {
-                let mut stages = self.plan.stages.iter().zip(&self.stages).filter(|(stage, _)| stage.template == **id);
+                let mut stages =
+                    self.plan.stages.iter().zip(&self.stages).filter(|(stage, _)| stage.template == **id);
                 !self.plan.waiting().iter().any(|waiting| waiting.id == **id)
                     && stages.all(|(_, here)| here.standing == Standing::Completed)
             };

@@ -68,7 +68,12 @@ impl Graph {
                 None => {
                     places.insert(stage.template.clone(), boxes.len());
                     let instances = if is_instance { Instances::Many(1) } else { Instances::One };
-                    boxes.push(StageBox { id: stage.template.clone(), instances, after: Vec::new(), rank: 0 });
+                    boxes.push(StageBox {
+                        id: stage.template.clone(),
+                        instances,
+                        after: Vec::new(),
+                        rank: 0,
+                    });
                     names.push(after);
                 }
             }
@@ -107,7 +112,9 @@ impl Graph {
 
     /// For a terminal: each stage below the last of those it waits for; the others are named beside it.
     pub fn lines(&self) -> String {
-        let last = |stage: &StageBox| stage.after.iter().copied().max_by_key(|on| self.boxes.get(*on).map(|on| on.rank));
+        let last = |stage: &StageBox| {
+            stage.after.iter().copied().max_by_key(|on| self.boxes.get(*on).map(|on| on.rank))
+        };
         let mut text = String::new();
         let mut waiting: Vec<(usize, String)> = Vec::new();
         let below = |parent: Option<usize>| -> Vec<usize> {
@@ -120,7 +127,8 @@ impl Graph {
             let others: Vec<&str> = (stage.after.iter().filter(|on| Some(**on) != last(stage)))
                 .filter_map(|on| self.boxes.get(*on).map(|on| on.id.as_str()))
                 .collect();
-            let also = if others.is_empty() { String::new() } else { format!(", also after {}", others.join(", ")) };
+            let also =
+                if others.is_empty() { String::new() } else { format!(", also after {}", others.join(", ")) };
             let note = stage.note();
             let note = if note.is_empty() { note } else { format!(" {note}") };
             let _ = writeln!(text, "{before}{}{note}{also}", stage.id);
@@ -160,7 +168,8 @@ impl Graph {
         );
         for (stage, (x, y)) in self.boxes.iter().zip(&places) {
             for (from_x, from_y) in stage.after.iter().filter_map(|on| places.get(*on)) {
-                let (from_x, from_y, to_y) = (from_x + BOX_WIDTH, from_y + BOX_HEIGHT / 2.0, y + BOX_HEIGHT / 2.0);
+                let (from_x, from_y, to_y) =
+                    (from_x + BOX_WIDTH, from_y + BOX_HEIGHT / 2.0, y + BOX_HEIGHT / 2.0);
                 let middle = (from_x + x) / 2.0;
                 let _ = writeln!(
                     svg,

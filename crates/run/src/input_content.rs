@@ -70,9 +70,8 @@ impl InputContent {
         match self {
             Self::One(path) => sha256(path, may_go_on),
             Self::Gathered(all) => {
-                let each = all.iter().map(|one| {
-                    Ok((&one.stage, &one.parameters, sha256(&one.path, may_go_on)?))
-                });
+                let each =
+                    all.iter().map(|one| Ok((&one.stage, &one.parameters, sha256(&one.path, may_go_on)?)));
                 digest(&each.collect::<io::Result<Vec<_>>>()?).ok_or_else(unwritable)
             }
         }
@@ -123,9 +122,8 @@ fn sha256(path: &Path, may_go_on: &dyn Fn() -> bool) -> io::Result<String> {
         return Ok(fingerprint::of_file_while(path, may_go_on)?.0);
     }
     let files = publish::files(path).map_err(io::Error::other)?;
-    let each = files.iter().map(|file| {
-        Ok((file, fingerprint::of_file_while(&path.join(file), may_go_on)?.0))
-    });
+    let each =
+        files.iter().map(|file| Ok((file, fingerprint::of_file_while(&path.join(file), may_go_on)?.0)));
     let each = each.collect::<io::Result<Vec<_>>>()?;
     digest(&each).ok_or_else(|| io::Error::other("its names are not text"))
 }

@@ -119,7 +119,10 @@ fn unfinished(here: &StageRecord, may_run: bool) -> (Would, String) {
         _ if !may_run => (Would::Maybe, "it was begun before, and is not retryable".to_owned()),
         StageState::Pending if here.attempt == 0 => never_run(),
         StageState::Failed => (Would::Run, format!("it failed: {}", reason.unwrap_or("unknown"))),
-        _ => (Would::Run, format!("it did not complete{}", reason.map(|why| format!(": {why}")).unwrap_or_default())),
+        _ => (
+            Would::Run,
+            format!("it did not complete{}", reason.map(|why| format!(": {why}")).unwrap_or_default()),
+        ),
     }
 }
 
@@ -160,9 +163,10 @@ fn decide_all(
                 continue;
             }
             let decision = decide_one(&plan, layout, &decided, (index, stage), &order, decide);
-            let grown = decision.made.as_ref().and_then(|made| {
-                plan.grown(index, &made.run.published(&stage.id).ok()?).ok().flatten()
-            });
+            let grown = decision
+                .made
+                .as_ref()
+                .and_then(|made| plan.grown(index, &made.run.published(&stage.id).ok()?).ok().flatten());
             if let Some(here) = decided.get_mut(index) {
                 *here = Some(decision);
             }

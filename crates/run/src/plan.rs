@@ -209,9 +209,8 @@ impl Plan {
     /// Stages that ask for more than there is, so that they could never begin.
     pub fn check_resources(&self, there: &Resources) -> Result<(), Problems> {
         let asked = self.written.drafts.iter().flat_map(|draft| draft.value.resources.iter().flatten());
-        let lack = asked.filter_map(|(name, amount)| {
-            Some(name.place.problem(there.lack_of(&name.value, *amount)?))
-        });
+        let lack =
+            asked.filter_map(|(name, amount)| Some(name.place.problem(there.lack_of(&name.value, *amount)?)));
         let problems: Vec<Problem> = lack.collect();
         if problems.is_empty() { Ok(()) } else { Err(Problems::sorted(problems)) }
     }

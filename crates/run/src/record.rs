@@ -98,7 +98,8 @@ impl Record {
     }
 
     fn begin(path: &Path, event: Event) -> Result<Self, RecordError> {
-        let What::RunPlanned { format, report_title, run_id, plan_file, plan, set, surroundings } = event.what
+        let What::RunPlanned { format, report_title, run_id, plan_file, plan, set, surroundings } =
+            event.what
         else {
             let message = "it does not begin with `run-planned`".to_owned();
             return Err(RecordError::Damaged { path: path.to_owned(), line: 1, message });

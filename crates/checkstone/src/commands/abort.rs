@@ -75,14 +75,14 @@ pub(crate) fn run(arguments: &AbortArguments, printer: &Printer) -> Result<ExitC
 
 /// Of several nobody can say which one is meant.
 fn the_running_one(root: &Path) -> Result<Layout, CommandError> {
-    let mut running: Vec<Layout> = (runs::all(root).into_iter().map(|run| run.layout))
-        .filter(control::is_taken)
-        .collect();
+    let mut running: Vec<Layout> =
+        (runs::all(root).into_iter().map(|run| run.layout)).filter(control::is_taken).collect();
     if running.len() > 1 {
         let names: Vec<String> =
             running.iter().map(|layout| format!("`{}/{}`", layout.title(), layout.run())).collect();
-        return Err(CommandError::usage("several runs are running")
-            .hint(format!("name one of {}", names.join(", "))));
+        return Err(
+            CommandError::usage("several runs are running").hint(format!("name one of {}", names.join(", ")))
+        );
     }
     running.pop().ok_or_else(|| {
         CommandError::not_found(format!("no run is running in `{}`", root.display()))

@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use checkpoint::layout::{Layout, Segment};
 use files::{atomic_file, regular_file};
 use jiff::Timestamp;
+use run::control;
 use run::engine;
 use run::graph::Graph;
-use run::control;
 use run::outlook::{self, Would};
 use run::output::{ListedRun, RunListOutput};
 use run::plan::{self, Plan};
@@ -185,14 +185,21 @@ fn list(root: &Path, json: bool, printer: &Printer) -> Result<ExitCode, CommandE
         printer.json(&RunListOutput { runs })?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut table = Table::new([Column::left(0), Column::left(0), Column::left(0), Column::left(0), Column::left(0)]);
+    let mut table =
+        Table::new([Column::left(0), Column::left(0), Column::left(0), Column::left(0), Column::left(0)]);
     for run in &runs {
         let done = match run.completed_stages {
             Some(done) => format!("{done} done"),
             None => String::new(),
         };
         let at = text::first_characters(&run.changed_at, 16).replace('T', " ");
-        table.row([visible(&run.run).into(), visible(&run.title).into(), run.state.as_str().into(), done.into(), at.into()]);
+        table.row([
+            visible(&run.run).into(),
+            visible(&run.title).into(),
+            run.state.as_str().into(),
+            done.into(),
+            at.into(),
+        ]);
     }
     printer.text(&table.lines(printer.width()));
     Ok(ExitCode::SUCCESS)

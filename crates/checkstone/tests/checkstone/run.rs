@@ -276,10 +276,7 @@ fn what_is_not_there_or_not_verified_is_not_accepted() {
             "S03_link_out",
             "command = 'ln -s /etc/passwd $CHECKSTONE_ARTIFACT_DIR/a.txt'\noutputs = { a = \"a.txt\" }",
         ),
-        stage(
-            "S05_make_folder",
-            "command = 'mkdir $CHECKSTONE_ARTIFACT_DIR/a'\noutputs = { a = \"a\" }",
-        ),
+        stage("S05_make_folder", "command = 'mkdir $CHECKSTONE_ARTIFACT_DIR/a'\noutputs = { a = \"a\" }"),
         stage(
             "S04_pass_verification",
             "command = 'echo good > $CHECKSTONE_ARTIFACT_DIR/a.txt'\nverify = 'grep -q good $CHECKSTONE_ARTIFACT_DIR/a.txt'",

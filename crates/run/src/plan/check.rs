@@ -12,8 +12,8 @@ use super::fan_out::{ForEachLayer, Instance};
 use super::keys::{Grace, Kind, PlanLayer, Python, StageLayer, Stall};
 use super::parameters::{self, Filling, Parameters, TextFor};
 use super::{
-    DEFAULT_DURATION, Input, InputSource, LONGEST_WITHOUT_CHECKPOINT, Output, Plan, Program, SetParameter, Stage,
-    is_stage_id, resources,
+    DEFAULT_DURATION, Input, InputSource, LONGEST_WITHOUT_CHECKPOINT, Output, Plan, Program, SetParameter,
+    Stage, is_stage_id, resources,
 };
 use crate::publish;
 

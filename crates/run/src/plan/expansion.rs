@@ -92,7 +92,8 @@ impl WrittenPlan {
 
     /// Lists of a draft that are outputs of other ones: the name, and where it comes from.
     fn lists_of(&self, index: usize) -> Vec<(&Axis, ListKind, Reference)> {
-        let Some(ForEachLayer::Axes(axes)) = self.draft(index).and_then(|draft| draft.for_each.as_ref()) else {
+        let Some(ForEachLayer::Axes(axes)) = self.draft(index).and_then(|draft| draft.for_each.as_ref())
+        else {
             return Vec::new();
         };
         let from = |axis: &'_ Axis| match &axis.values {
@@ -253,7 +254,8 @@ impl Checker<'_, '_, '_> {
                 *stages = Some(of_draft);
             }
         }
-        let mut unknown: Vec<usize> = (0..later.len()).filter(|index| later.get(*index) == Some(&true)).collect();
+        let mut unknown: Vec<usize> =
+            (0..later.len()).filter(|index| later.get(*index) == Some(&true)).collect();
         for (index, instances) in found {
             if instances.is_empty() {
                 unknown.push(index);

@@ -123,7 +123,10 @@ pub(super) enum ListError {
 }
 
 /// Values that the plan itself has.
-pub(super) fn in_plan(values: &AxisValues, parameters: &Parameters) -> Option<Result<Vec<Scalar>, ListError>> {
+pub(super) fn in_plan(
+    values: &AxisValues,
+    parameters: &Parameters,
+) -> Option<Result<Vec<Scalar>, ListError>> {
     match values {
         AxisValues::List(values) => Some(Ok(values.clone())),
         AxisValues::Parameter(name) => Some(match parameters.get(&name.value) {
@@ -162,10 +165,7 @@ fn too_many(found: String, most: usize) -> ListError {
 }
 
 /// Every combination, the last name changing fastest.
-pub(super) fn combinations(
-    axes: &[(String, Vec<Scalar>)],
-    most: usize,
-) -> Result<Vec<Instance>, ListError> {
+pub(super) fn combinations(axes: &[(String, Vec<Scalar>)], most: usize) -> Result<Vec<Instance>, ListError> {
     if let Some((name, _)) = axes.iter().find(|(_, values)| values.is_empty()) {
         return Err(ListError::Empty(format!("the list of `{name}`")));
     }
@@ -209,16 +209,16 @@ mod tests {
 
     #[test]
     fn instances_are_counted_with_letters() {
-        for (number, expected) in [(0, "a"), (1, "b"), (25, "z"), (26, "aa"), (51, "az"), (52, "ba"), (702, "aaa")] {
+        for (number, expected) in
+            [(0, "a"), (1, "b"), (25, "z"), (26, "aa"), (51, "az"), (52, "ba"), (702, "aaa")]
+        {
             assert_eq!(letters(number), expected, "{number}");
         }
     }
 
     #[test]
     fn combinations_are_bounded_before_they_are_made() {
-        let axis = |name: &str, length: usize| {
-            (name.to_owned(), vec![Scalar::Boolean(true); length])
-        };
+        let axis = |name: &str, length: usize| (name.to_owned(), vec![Scalar::Boolean(true); length]);
         assert_eq!(combinations(&[axis("a", 2), axis("b", 3)], 6).unwrap().len(), 6);
         let refused = |axes: &[(String, Vec<Scalar>)]| combinations(axes, 10_000).unwrap_err().to_string();
         assert_eq!(

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use settings::{
-    At, Boolean, Choice, Choices, Entry, List, Names, Nested, OneOrMore, Pairs, Placed, Reader, Seconds, Shape,
-    Text, Whole, choices, table,
+    At, Boolean, Choice, Choices, Entry, List, Names, Nested, OneOrMore, Pairs, Placed, Reader, Seconds,
+    Shape, Text, Whole, choices, table,
 };
 use supervise::StallInterrupt;
 

@@ -160,8 +160,9 @@ impl SetParameter {
 
 /// Parts of letters, digits, `_` and `-`, with dots between them.
 fn is_name(text: &str) -> bool {
-    let is_part =
-        |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
+    let is_part = |part: &str| {
+        !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
+    };
     text.split('.').all(is_part)
 }
 
@@ -419,7 +420,10 @@ mod tests {
             ("--lr {params.lr} {params.seed}", Ok("--lr 0.1 7")),
             ("d={params.model.depth}", Ok("d=3")),
             ("{{params.lr}} {params.lr}", Ok("{params.lr} 0.1")),
-            ("${x} {} {params. {params.part} {params.a b}", Ok("${x} {} {params. {params.part} {params.a b}")),
+            (
+                "${x} {} {params. {params.part} {params.a b}",
+                Ok("${x} {} {params. {params.part} {params.a b}"),
+            ),
             ("{params.rl}", Err(unknown("rl"))),
             ("{params.seeds}", Err(FillError::List { name: "seeds".to_owned() })),
             ("{params.name}", Ok("two words")),

@@ -45,7 +45,8 @@ impl Resources {
     /// `NAME=NUMBER`, or `memory=SIZE`.
     pub fn set(&mut self, argument: &str) -> Result<(), ResourceError> {
         let wrong = || ResourceError::NoAmount(argument.to_owned());
-        let (name, amount) = argument.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(wrong)?;
+        let (name, amount) =
+            argument.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(wrong)?;
         let amount = match name {
             MEMORY => text::parse_size(amount).ok_or_else(|| ResourceError::NoSize(amount.to_owned()))?,
             _ => amount.parse().map_err(|_| wrong())?,
@@ -86,9 +87,8 @@ impl Resources {
             MEMORY => text::size_in_words(amount),
             _ => amount.to_string(),
         };
-        (wanted > there).then(|| {
-            format!("it asks for {} of `{name}`, and there is {}", shown(wanted), shown(there))
-        })
+        (wanted > there)
+            .then(|| format!("it asks for {} of `{name}`, and there is {}", shown(wanted), shown(there)))
     }
 }
 

@@ -206,8 +206,12 @@ fn notes(story: &Story) -> String {
             );
         }
         if let (StageState::Blocked, Some(reason)) = (stage.state, &stage.reason) {
-            let _ =
-                writeln!(text, "- {} is blocked: {}", words::markdown(&stage.name()), words::markdown(reason));
+            let _ = writeln!(
+                text,
+                "- {} is blocked: {}",
+                words::markdown(&stage.name()),
+                words::markdown(reason)
+            );
         }
     }
     let reused: Vec<&StageStory> = story.stages.iter().filter(|stage| stage.reused > 0).collect();

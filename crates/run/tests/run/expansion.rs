@@ -78,7 +78,8 @@ fn mistakes_with_parameters_have_their_line() {
             "plan.toml:18:11: the parameter `seeds` is a list; `forEach` takes one of it at a time",
         ]
     );
-    let told = SetParameter::of_file("small.toml", "lr = 0.1\n\nday = 2026-01-01\n\"a b\" = 1\n").unwrap_err();
+    let told =
+        SetParameter::of_file("small.toml", "lr = 0.1\n\nday = 2026-01-01\n\"a b\" = 1\n").unwrap_err();
     assert_eq!(
         told.to_string(),
         "small.toml:3:7: `2026-01-01` is not a text, a number, true, false or a list of these\n\
@@ -117,8 +118,16 @@ fn each_combination_is_a_stage_of_its_own() {
     assert_eq!(
         shell(&plan),
         [
-            "train 0.1 1", "train 0.1 2", "train 0.01 1", "train 0.01 2", "score 1", "score 2", "score 1",
-            "score 2", "compare", "mail"
+            "train 0.1 1",
+            "train 0.1 2",
+            "train 0.01 1",
+            "train 0.01 2",
+            "score 1",
+            "score 2",
+            "score 1",
+            "score 2",
+            "compare",
+            "mail"
         ]
     );
     assert_eq!(
@@ -154,7 +163,10 @@ fn a_fan_out_over_an_output_waits_for_it() {
     let text = plan(
         "",
         &[
-            stage("S01_list_parts", "command = 'list'\noutputs = { parts = \"parts.txt\", tables = \"tables/\" }"),
+            stage(
+                "S01_list_parts",
+                "command = 'list'\noutputs = { parts = \"parts.txt\", tables = \"tables/\" }",
+            ),
             stage(
                 "S02_load_part",
                 "forEach = { part = { lines = \"S01_list_parts/parts.txt\" } }\ncommand = 'load {params.part}'\n\
@@ -225,7 +237,9 @@ fn mistakes_in_fan_outs_have_their_line() {
     let check = |stages: &[String], expected: &[&str]| {
         assert_eq!(problems(root.path(), &plan("[params]\nlr = 1\nnone = []", stages), &[]), expected);
     };
-    let train = |each: &str| stage("S01_train_model", &format!("forEach = {each}\ncommand = 'true'\noutputs = {{ a = \"a\" }}"));
+    let train = |each: &str| {
+        stage("S01_train_model", &format!("forEach = {each}\ncommand = 'true'\noutputs = {{ a = \"a\" }}"))
+    };
     check(
         &[train("{ x = [] }")],
         &["plan.toml:8:13: there is nothing to run it for: the list of `x` is empty"],
@@ -239,13 +253,12 @@ fn mistakes_in_fan_outs_have_their_line() {
         &[train("{ x = \"{params.nome}\" }")],
         &["plan.toml:8:17: there is no parameter `nome`; did you mean `none`?"],
     );
-    check(
-        &[train("{ x = { lines = \"parts.txt\" } }")],
-        &["plan.toml:8:17: `parts.txt` does not exist"],
-    );
+    check(&[train("{ x = { lines = \"parts.txt\" } }")], &["plan.toml:8:17: `parts.txt` does not exist"]);
     check(
         &[train("{ x = 3 }")],
-        &["plan.toml:8:17: `3` is not a list, `\"{params.NAME}\"`, `{ lines = \"FILE\" }` or `{ files = \"FOLDER\" }`"],
+        &[
+            "plan.toml:8:17: `3` is not a list, `\"{params.NAME}\"`, `{ lines = \"FILE\" }` or `{ files = \"FOLDER\" }`",
+        ],
     );
     check(
         &[train("\"S02_tune_model\""), stage("S02_tune_models", "command = 'true'")],
@@ -262,8 +275,10 @@ fn mistakes_in_fan_outs_have_their_line() {
     );
     check(
         &[train("{ x = [1] }"), stage("S02_use_model", "command = 'true'\ninputs = \"S01_train_model/a\"")],
-        &["plan.toml:15:10: `S01_train_model` has instances; write `S01_train_model/*/a` for all of them, or \
-           `forEach = \"S01_train_model\"` for each"],
+        &[
+            "plan.toml:15:10: `S01_train_model` has instances; write `S01_train_model/*/a` for all of them, or \
+           `forEach = \"S01_train_model\"` for each",
+        ],
     );
     check(
         &[
@@ -275,9 +290,14 @@ fn mistakes_in_fan_outs_have_their_line() {
     check(
         &[
             train("{ x = { lines = \"S02_list_all/all\" } }"),
-            stage("S02_list_all", "command = 'true'\ninputs = \"S01_train_model/*/a\"\noutputs = { all = \"all\" }"),
+            stage(
+                "S02_list_all",
+                "command = 'true'\ninputs = \"S01_train_model/*/a\"\noutputs = { all = \"all\" }",
+            ),
         ],
-        &["plan.toml:5:1: these stages wait for each other: S01_train_model → S02_list_all → S01_train_model"],
+        &[
+            "plan.toml:5:1: these stages wait for each other: S01_train_model → S02_list_all → S01_train_model",
+        ],
     );
     check(
         &[
@@ -318,7 +338,13 @@ fn what_is_left_out_takes_its_readers_along() {
     let plan_without = read(root.path(), &text, &[]);
     assert_eq!(
         ids(&plan_without),
-        ["S03_follow_all", "S04_train_model_a", "S04_train_model_c", "S05_score_model_a", "S05_score_model_c"]
+        [
+            "S03_follow_all",
+            "S04_train_model_a",
+            "S04_train_model_c",
+            "S05_score_model_a",
+            "S05_score_model_c"
+        ]
     );
     assert_eq!(plan_without.left_out, ["S01_load_all", "S02_use_all", "S06_plot_tree"]);
     let plan_with = read(root.path(), &text, &["full=true", "model=tree"]);
@@ -327,7 +353,9 @@ fn what_is_left_out_takes_its_readers_along() {
     let told = problems(root.path(), &text.replace("params.full\"", "full\""), &[]);
     assert_eq!(
         told,
-        ["plan.toml:8:8: `full` is no condition; write `params.NAME`, `not params.NAME`, `params.NAME == VALUE` or `!=`"]
+        [
+            "plan.toml:8:8: `full` is no condition; write `params.NAME`, `not params.NAME`, `params.NAME == VALUE` or `!=`"
+        ]
     );
 }
 

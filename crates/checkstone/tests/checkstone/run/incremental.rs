@@ -126,21 +126,30 @@ fn what_was_changed_since_is_not_taken_over() {
     std::fs::remove_dir_all(project.path("reports/study/r1")).unwrap();
     let done = run(&project, "r3", &[]);
     assert_eq!(project.read("reports/study/r3/S04_draw_plot/plot"), "plot\n");
-    let warned: Vec<&str> = done.stderr.lines().filter(|line| line.starts_with("S04_draw_plot  warning")).collect();
+    let warned: Vec<&str> =
+        done.stderr.lines().filter(|line| line.starts_with("S04_draw_plot  warning")).collect();
     assert_eq!(
         warned,
-        ["S04_draw_plot  warning: it runs again, for what run `r2` made cannot be taken over: the store has no content \
-          for `reports/study/r3/.attempts/S04_draw_plot/1/artifacts/plot`: the checkpoint cannot be restored"]
+        [
+            "S04_draw_plot  warning: it runs again, for what run `r2` made cannot be taken over: the store has no content \
+          for `reports/study/r3/.attempts/S04_draw_plot/1/artifacts/plot`: the checkpoint cannot be restored"
+        ]
     );
 }
 
 #[test]
 fn a_resume_says_why_each_stage_would_run() {
     let project = Project::new(&plan(&[
-        stage("S01_load_data", "command = 'cat raw.csv > $CHECKSTONE_ARTIFACT_DIR/data'\noutputs = { data = \"data\" }\ninputs = \"raw.csv\""),
+        stage(
+            "S01_load_data",
+            "command = 'cat raw.csv > $CHECKSTONE_ARTIFACT_DIR/data'\noutputs = { data = \"data\" }\ninputs = \"raw.csv\"",
+        ),
         stage("S02_fail_always", "command = 'exit 3'\ninputs = \"S01_load_data/data\""),
         stage("S03_never_begin", "command = 'true'\ndependencies = [\"S02_fail_always\"]"),
-        stage("S04_use_data", "command = 'true'\ninputs = \"S01_load_data/data\"\nenvironment = { A = \"1\" }"),
+        stage(
+            "S04_use_data",
+            "command = 'true'\ninputs = \"S01_load_data/data\"\nenvironment = { A = \"1\" }",
+        ),
         stage("S05_send_mail", "command = 'true'\nretryable = false"),
     ]));
     project.workplace.write("raw.csv", "1\n");

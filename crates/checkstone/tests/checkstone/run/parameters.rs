@@ -90,7 +90,8 @@ fn a_study_with_instances_that_are_known_only_during_the_run() {
     // Another value makes another list, and only what is new runs.
     let more = project.output(&["resume", "r1", "--set", "parts=3"]);
     assert_eq!(more.code, Some(0), "{more:?}");
-    let attempts = ["a", "b", "c", "d", "e", "f"].map(|letter| project.attempts(&format!("S02_train_model_{letter}")));
+    let attempts =
+        ["a", "b", "c", "d", "e", "f"].map(|letter| project.attempts(&format!("S02_train_model_{letter}")));
     assert_eq!(attempts, [1, 1, 1, 1, 1, 1]);
     assert_eq!(project.attempts("S03_compare_models"), 2);
     // The run keeps it.
@@ -138,10 +139,7 @@ fn values_come_from_the_plan_a_file_and_the_command_line() {
         project.output(&["run", "--id", "r1", "--set", "three=command line", "--params", "small.toml"]);
     assert_eq!(done.code, Some(0), "{done:?}");
     assert_eq!(project.read("reports/study/r1/S01_show_all/all"), "plan file command line\n");
-    assert_eq!(
-        project.events()[0]["set"],
-        serde_json::json!(["three=\"command line\"", "two=\"file\""]),
-    );
+    assert_eq!(project.events()[0]["set"], serde_json::json!(["three=\"command line\"", "two=\"file\""]),);
     let unknown = project.output(&["run", "--set", "for=1"]);
     assert_eq!(unknown.code, Some(2));
     assert_eq!(

@@ -8,8 +8,7 @@ fn stages_that_need_the_same_thing_take_turns() {
     let alone = "command = 'mkdir busy && rmdir busy'\nresources = { license = 1 }";
     let ids = ["S01_use_it", "S02_use_it", "S03_use_it", "S04_use_it"];
     let project = Project::new(&plan(&ids.map(|id| stage(id, alone))));
-    let done =
-        project.output(&["run", "--id", "r1", "--jobs", "4", "--resources", "license=1,memory=64G"]);
+    let done = project.output(&["run", "--id", "r1", "--jobs", "4", "--resources", "license=1,memory=64G"]);
     assert_eq!(done.code, Some(0), "{done:?}");
     let mut running = 0;
     for event in project.events().iter().filter(|event| event["event"] == "stage-state") {
@@ -67,13 +66,12 @@ fn a_stage_that_uses_too_much_memory_is_ended() {
     let failed = events.iter().find(|event| event["to"] == "FAILED").unwrap();
     assert_eq!(failed["ending"]["how"], "out-of-memory");
     let reason = failed["reason"].as_str().unwrap();
-    assert_eq!(
-        reason.split(';').next(),
-        Some("it used more memory than its `resources` allow"),
-        "{reason}"
-    );
-    let signals: Vec<&str> =
-        events.iter().filter(|event| event["event"] == "signal").map(|event| event["signal"].as_str().unwrap()).collect();
+    assert_eq!(reason.split(';').next(), Some("it used more memory than its `resources` allow"), "{reason}");
+    let signals: Vec<&str> = events
+        .iter()
+        .filter(|event| event["event"] == "signal")
+        .map(|event| event["signal"].as_str().unwrap())
+        .collect();
     assert_eq!(signals, ["SIGKILL"]);
 }
 
