@@ -142,6 +142,11 @@ impl Record {
             What::StageState { stage_id, attempt, from, to, reason, ending, accepted } => {
                 let stage = self.stages.entry(stage_id.clone()).or_default();
                 same("stage", stage.state.name(), from.name())?;
+                let is_taken_over = stage.state == StageState::Pending && *to == StageState::Completed;
+                // What an earlier run made is there to be accepted; without it nothing was made.
+                if is_taken_over && accepted.is_none() {
+                    return Err(TransitionError { what: "stage", from: from.name(), to: to.name() });
+                }
                 stage.state = stage.state.transition(*to)?;
                 stage.attempt = (*attempt).max(stage.attempt);
                 stage.reason.clone_from(reason);
