@@ -149,8 +149,10 @@ fn decide_all(
 ) -> Vec<StageOutlook> {
     let mut plan = plan.clone();
     let mut decided: Vec<Option<Decided>> = Vec::new();
-    let mut is_changing = true;
-    while is_changing {
+    // What comes behind something unknown in the Python session is looked at last.
+    let (mut is_changing, mut is_last) = (true, false);
+    while is_changing || !is_last {
+        is_last = !is_changing;
         is_changing = false;
         decided.resize_with(plan.stages.len(), || None);
         let order = SessionOrder::of(&plan);
@@ -159,7 +161,8 @@ fn decide_all(
             let is_decided = |on: &usize| decided.get(*on).is_some_and(Option::is_some);
             let mut in_session = order.before(index).take_while(|_| stage.kind == Kind::Python);
             let is_open = !is_decided(&index) && stage.dependencies.iter().all(is_decided);
-            if !is_open || !in_session.all(|on| is_decided(&on)) {
+            let is_known = is_last || order.unknown_before(index).is_none();
+            if !is_open || !is_known || !in_session.all(|on| is_decided(&on)) {
                 continue;
             }
             let decision = decide_one(&plan, layout, &decided, (index, stage), &order, decide);
@@ -207,8 +210,9 @@ fn decide_one(
         before.extend(in_session);
     }
     let first = before.iter().find(|on| accepted(**on).is_none()).and_then(|on| plan.stages.get(*on));
+    let unknown = order.unknown_before(index).map(str::to_owned);
     let before = Before {
-        runs_first: first.map(|stage| stage.id.clone()),
+        runs_first: first.map(|stage| stage.id.clone()).or(unknown),
         session: session.map(|made| made.session.clone().unwrap_or_else(|| made.fingerprint.clone())),
     };
     let known = Known { plan, layout, accepted: &accepted };

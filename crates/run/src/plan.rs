@@ -20,6 +20,7 @@ use settings::{Quoting, Reader};
 
 use expansion::{Expansion, WrittenPlan};
 
+pub(crate) use expansion::SessionTurn;
 pub use keys::{Grace, Kind, Python, Stall};
 pub use parameters::{NoParameterError, Scalar, SetParameter};
 pub use resources::{ResourceError, Resources};

@@ -8,7 +8,7 @@ use settings::{At, Place, Problems, Quoting, Reader};
 
 use super::check::{Checker, inner_path};
 use super::fan_out::{self, Axis, AxisValues, ForEachLayer, Instance, ListError, ListKind};
-use super::keys::StageLayer;
+use super::keys::{Kind, StageLayer};
 use super::parameters::{self, Filling, Parameters, Scalar};
 use super::{DEFAULT_DURATION, Plan, WaitingStage, order};
 
@@ -38,6 +38,15 @@ pub(super) struct Expansion {
     waiting: usize,
     /// Lists that stages have made, by draft and name.
     lists: HashMap<(usize, String), Vec<Scalar>>,
+}
+
+/// Whose turn it is in the Python session.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum SessionTurn {
+    /// A place in `Plan::stages`.
+    Stage(usize),
+    /// The instances of this stage of the file, which are not known yet.
+    Waiting(String),
 }
 
 #[derive(Clone, Debug)]
@@ -180,6 +189,22 @@ impl Plan {
             Checker::new(&written, &mut reader, std::mem::take(&mut plan.expansion)).expand(&mut plan);
         }
         if reader.problems.is_empty() { Ok(Some(plan)) } else { Err(Problems::sorted(reader.problems)) }
+    }
+
+    /// The stages of the session, in the order of the file as far as dependencies allow: with a place for those that are
+    /// not known yet, so that it does not matter when they become known.
+    pub(crate) fn session_turns(&self) -> Vec<SessionTurn> {
+        let references: Vec<Vec<usize>> =
+            (0..self.written.drafts.len()).map(|index| self.written.references(index)).collect();
+        let references: Vec<&[usize]> = references.iter().map(Vec::as_slice).collect();
+        let is_python =
+            |index: &usize| self.written.draft(*index).is_some_and(|draft| draft.kind == Some(Kind::Python));
+        let drafts = order::sorted(&references).into_iter().filter(is_python);
+        let turns = drafts.flat_map(|index| match self.expansion.stages.get(index) {
+            Some(Some(stages)) => stages.iter().map(|stage| SessionTurn::Stage(stage.place)).collect(),
+            _ => vec![SessionTurn::Waiting(self.written.id(index).to_owned())],
+        });
+        turns.collect()
     }
 
     /// Whether all its stages are known.
