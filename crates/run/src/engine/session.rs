@@ -119,7 +119,13 @@ fn lost_fan_outs(plan: &Plan, stages: &[StageRun], record: &Record) -> HashSet<S
     let gone = plan.stages.iter().zip(stages).filter(|(_, here)| is_lost(here));
     let mut lost: HashSet<String> = gone.map(|(stage, _)| stage.template.clone()).collect();
     let mut waiting = plan.waiting();
-    lost.extend(waiting.iter().map(|stage| &stage.id).filter(|id| record.stage(id).state == StageState::Blocked).cloned());
+    lost.extend(
+        waiting
+            .iter()
+            .map(|stage| &stage.id)
+            .filter(|id| record.stage(id).state == StageState::Blocked)
+            .cloned(),
+    );
     let (mut count, mut found) = (usize::MAX, Vec::new());
     while count != waiting.len() {
         count = waiting.len();
