@@ -45,8 +45,7 @@ pub(super) fn run(
     };
     let depth = if arguments.quick { Depth::Quick } else { Depth::Full };
     let root = arguments.common.root()?;
-    let found =
-        last_valid(&root, &title, arguments.which.run.as_deref(), depth).map_err(folder_error)?;
+    let found = last_valid(&root, &title, arguments.which.run.as_deref(), depth).map_err(folder_error)?;
     let mut output = ResumeOutput::from(&found);
     if found.checkpoint.as_ref().is_some_and(|usable| is_completed(&root, &title, &usable.run)) {
         output.next_stage_id = None;
