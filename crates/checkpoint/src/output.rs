@@ -41,7 +41,7 @@ pub struct EmergencyOutput {
     #[serde(flatten)]
     pub checkpoint: CheckpointOutput,
     pub reason: Option<Reason>,
-    /// Always false here: no notebook is written.
+    /// Whether a cell for it was added to the notebook.
     pub cell_append_succeeded: bool,
     /// Always false: the artifacts are those of the checkpoint before, and have not been looked at.
     pub artifacts_validated: bool,

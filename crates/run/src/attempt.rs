@@ -133,7 +133,10 @@ pub(crate) fn run(job: &Job, tell: Tell<'_>) -> AttemptOutcome {
     }
     if let Err(unaccepted) = &result {
         let reason = unaccepted.cause.checkpoint_reason();
-        match stage_checkpoint::emergency(&job.layout, &stage.id, job.attempt, reason) {
+        let session = (stage.kind == Kind::Python)
+            .then(|| job.python.after_failure(&job.layout, &stage.id, job.attempt))
+            .flatten();
+        match stage_checkpoint::emergency(&job.layout, &stage.id, job.attempt, reason, session) {
             Ok(emergency) => attempt.checkpoint = Some(attempt.without_warnings(emergency)),
             Err(error) => attempt.warn(format!("no emergency checkpoint: {}", error_chain(&error))),
         }
@@ -348,14 +351,9 @@ impl RunningAttempt<'_> {
                 stage_checkpoint::after_stage(layout, &stage.id, &paths, &job.earlier, count, session);
             let unsaved = |error| failed(format!("its checkpoint cannot be saved: {}", error_chain(&error)));
             let saved = self.without_warnings(saved.map_err(unsaved)?);
-            if stage.kind == Kind::Python {
-                let at = format!("{:.3}", saved.created_at);
-                let trouble = job.python.note_checkpoint(layout, &stage.id, job.attempt, &saved.id, &at);
-                trouble.into_iter().for_each(|trouble| self.warn(trouble));
-            }
             for (path, hash) in paths.iter().zip(&mut hashes) {
                 let relative = layout.relative(path);
-                let artifact = saved.artifacts.iter().find(|artifact| artifact.relative_path == relative);
+                let artifact = saved.manifest.artifacts.iter().find(|artifact| artifact.relative_path == relative);
                 *hash = artifact.map(|artifact| (artifact.sha256.clone(), artifact.size_bytes));
             }
             self.checkpoint = Some(saved);

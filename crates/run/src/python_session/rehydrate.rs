@@ -70,7 +70,11 @@ impl SharedSession {
                 }
             ));
         }
-        if manifest.artifacts.is_empty() {
+        let is_nothing_to_load = {
+            let checkpoint = Checkpoint::of(&manifest, None);
+            checkpoint.artifacts.is_empty() && checkpoint.imports.is_empty()
+        };
+        if is_nothing_to_load {
             return Ok(());
         }
         let drift: Vec<String> = self

@@ -89,7 +89,7 @@ fn text(output: &ResumeOutput, found: &CheckpointSearch) -> String {
         visible(&usable.id),
         visible(&usable.run),
         visible(&manifest.stage_id),
-        manifest.status.name(),
+        manifest.standing(),
         visible(&manifest.created_at),
     );
     if !usable.to_restore.is_empty() {
