@@ -131,12 +131,12 @@ impl Checker {
             let back = !leads_astray(&issue) && self.in_store(artifact, depth);
             // The folder of an attempt is published as a whole when it is accepted; what it had half-way is in the store.
             let is_gone = matches!(issue, Issue::Path(PathError::NotFound { .. }));
-            if back && is_gone && artifact.relative_path.contains(ATTEMPTS) {
-                continue;
-            }
+            let is_published = back && is_gone && artifact.relative_path.contains(ATTEMPTS);
             let list = if back { &mut validated.to_restore } else { &mut validated.lost };
             list.push(artifact.clone());
-            validated.issues.push(issue);
+            if !is_published {
+                validated.issues.push(issue);
+            }
         }
         validated.manifest = Some(sealed);
         validated
