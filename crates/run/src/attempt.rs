@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use checkpoint::layout::Layout;
 use checkpoint::manifest::{Artifact, Reason};
-use supervise::marker::Marker;
 use supervise::{Controls, How, Isolation, Observed};
 use text::error_chain;
 
@@ -39,6 +38,7 @@ pub(crate) struct Job {
     pub(crate) environment: Arc<Vec<(OsString, OsString)>>,
     pub(crate) isolation: Isolation,
     pub(crate) kept_output: u64,
+    pub(crate) longest_unchecked: Duration,
     pub(crate) controls: Controls,
     /// What the run's Python stages share.
     pub(crate) python: Arc<PythonSession>,
@@ -257,7 +257,11 @@ impl RunningAttempt<'_> {
         let Self { job, stage, tell, .. } = *self;
         let artifacts = attempt.join("artifacts");
         let command = self.command(environment, attempt);
-        let limits = limits(stage, stage.max_duration, Some(artifacts.clone()));
+        let is_checked = stage.max_duration > job.longest_unchecked && !stage.is_unchecked;
+        let limits = supervise::Limits {
+            checkpoint_every: is_checked.then_some(job.longest_unchecked),
+            ..limits(stage, stage.max_duration, Some(artifacts.clone()))
+        };
         std::thread::scope(|scope| {
             // The watchdog waits for nobody, so that saving at the stage's word is another thread's work.
             let (wanted, wishes) = mpsc::channel::<()>();
@@ -276,7 +280,7 @@ impl RunningAttempt<'_> {
             let mut throttle = Throttle::new();
             let mut observe = |observed| match observed {
                 Observed::Marker(marker) => {
-                    if is_wish(&marker) {
+                    if marker.is_checkpoint() {
                         let _ = wanted.send(());
                     }
                     if throttle.lets_through() {
@@ -475,11 +479,6 @@ fn outputs(stage: &Stage, artifacts: &Path) -> Result<Vec<String>, Unaccepted> {
     }
 }
 
-/// `[CHECKPOINT:saved:…]`: what the stage has written so far is worth keeping.
-fn is_wish(marker: &Marker) -> bool {
-    marker.kind == "CHECKPOINT" && marker.subtype.as_deref() == Some("saved")
-}
-
 fn limits(stage: &Stage, max_duration: Duration, artifacts: Option<PathBuf>) -> supervise::Limits {
     supervise::Limits {
         max_duration: Some(max_duration),
@@ -514,6 +513,7 @@ fn described(ending: &supervise::Ending) -> Ending {
             How::Stalled => HowEnded::Stalled,
             How::Aborted => HowEnded::Aborted,
             How::OutOfMemory => HowEnded::OutOfMemory,
+            How::NoCheckpoint => HowEnded::NoCheckpoint,
         },
         exit_code,
         signal,
@@ -533,7 +533,7 @@ fn judge(ending: &supervise::Ending, of: &str) -> Result<(), Unaccepted> {
             return Err(failed(reason));
         }
         How::Exited(_) | How::Killed(_) | How::OutOfMemory => Cause::Failed,
-        How::TimedOut | How::Stalled => Cause::TimedOut,
+        How::TimedOut | How::Stalled | How::NoCheckpoint => Cause::TimedOut,
         How::Aborted => Cause::Aborted,
     };
     Err(Unaccepted { cause, reason: format!("{of}{}", in_words(ending.how, ending.elapsed)) })
@@ -546,6 +546,9 @@ pub(crate) fn in_words(how: How, elapsed: Duration) -> String {
         How::Killed(signal) => format!("killed by signal {signal}"),
         How::TimedOut => interrupted("it did not end within its time"),
         How::Stalled => interrupted("it looked stuck"),
+        How::NoCheckpoint => interrupted(
+            "it saved no checkpoint for too long (`[CHECKPOINT:saved:…]`; `unchecked = true` lets it go on without)",
+        ),
         How::OutOfMemory => {
             format!(
                 "it used more memory than its `resources` allow; ended after {:.1} s",

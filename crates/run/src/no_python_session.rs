@@ -3,6 +3,7 @@
 
 use checkpoint::layout::Layout;
 use checkpoint::manifest::Manifest;
+use checkpoint::output::LastExecutedCell;
 use supervise::Observed;
 
 use crate::attempt::SessionBefore;
@@ -43,6 +44,10 @@ impl NoPythonSession {
     pub(crate) fn after_loss(_: &Layout, _: &str, _: u32) -> Option<SessionState> {
         None
     }
+}
+
+pub fn last_executed_cell(_: &Layout) -> Option<LastExecutedCell> {
+    None
 }
 
 /// Notebooks are written by builds that have a kernel.

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use checkpoint::RestoreError;
 use checkpoint::layout::{Layout, NameError, VARIABLES_FOLDER};
+use checkpoint::output::LastExecutedCell;
 use checkpoint::manifest::{Manifest, NotebookReference, PythonEnvironment};
 use files::FileError;
 use kernel::notebook::{
@@ -209,6 +210,17 @@ impl PythonSession {
         let id = emergency_cell_id(layout.run(), stage, attempt);
         is_there.then(|| SharedSession::default().state(layout, id))
     }
+}
+
+/// The cell of the run's notebook that was executed last, where it is the run's.
+pub fn last_executed_cell(layout: &Layout) -> Option<LastExecutedCell> {
+    // A notebook that cannot be read is reported when a cell is put into it.
+    let last = notebook::last_executed(&layout.notebook()).unwrap_or_default()?;
+    (last.run.as_deref() == Some(layout.run())).then(|| LastExecutedCell {
+        notebook: layout.relative(&layout.notebook()),
+        number: last.place + 1,
+        cell_id: last.id,
+    })
 }
 
 /// Puts the cell that stands for a checkpoint into the notebook which its manifest names.
@@ -487,6 +499,7 @@ fn described(ending: &CellEnding, elapsed: Duration) -> (How, Option<Status>, Op
         Cause::Aborted => How::Aborted,
         Cause::Stalled => How::Stalled,
         Cause::OutOfMemory => How::OutOfMemory,
+        Cause::NoCheckpoint => How::NoCheckpoint,
     };
     match ending {
         CellEnding::Finished => (How::Exited(0), Some(Status::Exited(0)), None),
