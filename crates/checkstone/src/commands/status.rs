@@ -10,6 +10,8 @@ use agents::registration::settings;
 use anstyle::Style;
 use autosave::AutonomousExecution;
 use changes::Repository;
+use checkpoint::Depth;
+use checkpoint::layout::Layout;
 use gate::policy::Policy;
 use jiff::Timestamp;
 use journal::{Author, Journal, Of, switch};
@@ -108,7 +110,6 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
     let git_hooks = repository.map(|repository| KnownGitHook::of_repository(repository, Some(&state)));
     let snapshot = repository.and_then(newest_snapshot);
     let project = root.unwrap_or(&folder);
-    let checkpoints = checkpoint::list(project, None, None).unwrap_or_default().checkpoints;
     let output = StatusOutput {
         version: env!("CARGO_PKG_VERSION"),
         state_directory: state.to_string_lossy(),
@@ -128,12 +129,7 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
         autonomous_execution: autosave.execution(),
         autosave: autosave.output(),
         snapshot: snapshot.as_ref().map(SnapshotOutput::of),
-        last_checkpoint: checkpoints.into_iter().next().map(|newest| LastCheckpoint {
-            checkpoint_id: newest.checkpoint_id,
-            stage_id: newest.stage_id,
-            created_at: newest.created_at,
-            status: newest.status.name(),
-        }),
+        last_checkpoint: LastCheckpoint::newest(project),
         resumable: resumable(&workflows).into_iter().chain(unfinished_runs(project)).collect(),
     };
     printer.answer(arguments.json, &output, || {
@@ -372,8 +368,12 @@ impl StatusOutput<'_> {
         for resumable in &self.resumable {
             line("resumable", &resumable.sentence());
         }
-        if let Some(LastCheckpoint { checkpoint_id, stage_id, status, .. }) = &self.last_checkpoint {
-            line("checkpoint", &format!("{} of {}, {status}", visible(checkpoint_id), visible(stage_id)));
+        if let Some(LastCheckpoint { checkpoint_id, stage_id, standing, resumable, .. }) =
+            &self.last_checkpoint
+        {
+            let broken = if *resumable { "" } else { ", not valid" };
+            let (id, stage) = (visible(checkpoint_id), visible(stage_id));
+            line("checkpoint", &format!("{id} of {stage}, {standing}{broken}"));
         }
         if !self.reductions.is_empty() {
             let _ = writeln!(text, "\n{STRONG}What reduced checking{STRONG:#}");
@@ -521,6 +521,26 @@ struct LastCheckpoint {
     stage_id: String,
     created_at: String,
     status: &'static str,
+    /// Whether a run can go on from it: it is valid, or what is missing is kept.
+    resumable: bool,
+    #[serde(skip)]
+    standing: &'static str,
+}
+
+impl LastCheckpoint {
+    fn newest(project: &Path) -> Option<Self> {
+        let newest = checkpoint::list(project, None, None).ok()?.checkpoints.into_iter().next()?;
+        let layout = Layout::new(project, &newest.report_title, &newest.run_id).ok()?;
+        let checked = checkpoint::validate(&layout, &newest.checkpoint_id, Depth::Quick);
+        Some(Self {
+            resumable: checked.is_ok_and(|checked| checked.is_usable()),
+            standing: newest.standing(),
+            status: newest.status.name(),
+            checkpoint_id: newest.checkpoint_id,
+            stage_id: newest.stage_id,
+            created_at: newest.created_at,
+        })
+    }
 }
 
 #[derive(Debug, Serialize)]

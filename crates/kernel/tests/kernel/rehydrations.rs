@@ -554,6 +554,7 @@ fn no_file_name_becomes_code() {
             id: &id,
             artifacts,
             packages: vec!["pillow==1", &id],
+            imports: vec![(&id, "os"), ("module", &id)],
             seeds: vec![(&id, 3)],
             variables: None,
         };
@@ -568,7 +569,7 @@ fn no_file_name_becomes_code() {
     run_script(
         r"
 import ast, builtins, json, keyword, sys
-allowed = {'read_csv', 'read_parquet', 'read_text', 'read_bytes', 'loads', 'load', 'Path', 'print', 'open', 'copy', 'strip'}
+allowed = {'read_csv', 'read_parquet', 'read_text', 'read_bytes', 'loads', 'load', 'Path', 'print', 'open', 'copy', 'strip', 'suppress'}
 for cell in json.load(open(sys.argv[1], encoding='utf-8')):
     tree = ast.parse(cell['source'])
     nodes = list(ast.walk(tree))

@@ -111,7 +111,7 @@ impl Project {
     }
 }
 
-fn source(cell: &Value) -> String {
+pub(crate) fn source(cell: &Value) -> String {
     cell["source"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect()
 }
 
