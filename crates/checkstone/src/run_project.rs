@@ -87,7 +87,7 @@ fn is_plan_changed(layout: &Layout, record: &Record) -> bool {
 
 /// The file that the plan of a run was read from, below the root, where it is still there.
 pub(crate) fn plan_file(layout: &Layout, record: &Record) -> Option<String> {
-    let is_normal = |component| matches!(component, Component::Normal(_));
+    let is_normal = |component: Component<'_>| matches!(component, Component::Normal(_));
     let stays = |file: &String| Path::new(file).components().all(is_normal);
     record.plan_file.clone().filter(|file| stays(file) && layout.root().join(file).is_file())
 }

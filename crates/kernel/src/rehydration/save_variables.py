@@ -4,6 +4,7 @@
 # A value that nothing else refers to has a plain file of its own, which anybody may load. All others are in one pickle, so that
 # two names of one object are two names of one object again; functions and classes of the session are in it too, where
 # there is cloudpickle. What was pickled is loaded on trial, by a child: what cannot be loaded is as good as not saved.
+import functools
 import importlib
 import io
 import json
@@ -41,6 +42,8 @@ def cloudpickle_here():
 
 
 cloudpickle = cloudpickle_here()
+# What `functools.lru_cache` makes.
+CACHED = type(functools.lru_cache(len))
 # Stands for the session itself, which functions of the session have as their globals.
 STAND_IN = {"__name__": "__main__"}
 
@@ -67,6 +70,11 @@ class Pickler(cloudpickle.CloudPickler if cloudpickle else pickle.Pickler):
         if isinstance(thing, io.IOBase) and not isinstance(thing, (io.StringIO, io.BytesIO)):
             if thing not in (sys.stdin, sys.stdout, sys.stderr):
                 raise TypeError("an open file cannot be saved")
+        if cloudpickle and type(thing) is CACHED and thing.__module__ == "__main__":
+            # It would be saved by its name. The cache begins empty.
+            parameters = thing.cache_parameters()
+            made_from = (thing.__wrapped__, parameters["maxsize"], parameters["typed"], functools._CacheInfo)
+            return CACHED, made_from, thing.__dict__
         if cloudpickle:
             return super().reducer_override(thing)
         # A class or function of the session pickles by name only, and a fresh session does not have it.
@@ -85,6 +93,12 @@ class Pickler(cloudpickle.CloudPickler if cloudpickle else pickle.Pickler):
 class Unpickler(pickle.Unpickler):
     def persistent_load(self, _):
         return session
+
+    def find_class(self, module, name):
+        # A fresh session has nothing of this one by its name.
+        if module == "__main__":
+            raise AttributeError(f"{name} is defined in the session and can only be saved by its name")
+        return super().find_class(module, name)
 
 
 class Sink:
