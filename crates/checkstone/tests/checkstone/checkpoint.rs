@@ -85,10 +85,23 @@ fn a_checkpoint_has_its_cell_in_the_notebook() {
     // What cannot be written costs no checkpoint.
     project.write("notebooks/broken.ipynb", "no notebook");
     let broken = project.run(&["save", "--title=churn", "--run=run-001", "--stage=S02_train_model", "--notebook=notebooks/broken.ipynb"]);
-    insta::assert_snapshot!(redacted(broken.to_string()), @"");
+    insta::assert_snapshot!(redacted(broken.to_string()), @"
+    exit code: 0
+    --- stdout
+    ✓ saved ckpt-000005-[id]: 0 artifacts, 0 new
+    reports/churn/checkpoints/run-001/ckpt-000005-[id]/checkpoint.json
+    --- stderr
+    warning: no cell was added to `notebooks/broken.ipynb`: `[folder]/notebooks/broken.ipynb` is not a notebook (expected ident at line 1 column 2), and nothing is written to it: move it away, or mend it
+    ");
     assert_eq!(fs::read_to_string(project.path("notebooks/broken.ipynb")).unwrap(), "no notebook");
     let outside = project.run(&["save", "--title=churn", "--run=run-001", "--stage=S02_train_model", "--notebook=../out.ipynb"]);
-    insta::assert_snapshot!(redacted(outside.to_string()), @"");
+    insta::assert_snapshot!(redacted(outside.to_string()), @"
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: Path traversal detected: [folder]/../out.ipynb
+    hint: artifacts are files inside the project's folder
+    ");
 }
 
 #[test]

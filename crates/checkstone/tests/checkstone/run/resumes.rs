@@ -71,7 +71,12 @@ fn a_person_at_a_terminal_is_shown_what_was_found_and_asked() {
     };
     let refused = answered("n\n", &[]);
     assert_eq!(refused.code, Some(1), "{refused:?}");
-    insta::assert_snapshot!(without_durations(&refused.stderr), @"");
+    insta::assert_snapshot!(without_durations(&refused.stderr), @"
+    run r1 of study: FAILED, 2 of 3 stages completed
+    checkpoint: ckpt-emergency-000003-[id] of S03_finish_all, interrupted, [time]
+    to run: S03_finish_all
+    Resume it? [y/N]
+    ");
     assert_eq!(attempts(&project), [1, 1, 1]);
     // Somebody who says so is not asked.
     let resumed = answered("n\n", &["--yes"]);
@@ -87,7 +92,12 @@ fn a_person_at_a_terminal_is_shown_what_was_found_and_asked() {
     let resumed = answered("y\n", &["r1"]);
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
     let question = resumed.stderr.split_inclusive("[y/N] ").next().unwrap();
-    insta::assert_snapshot!(without_durations(question), @"");
+    insta::assert_snapshot!(without_durations(question), @"
+    run r1 of study: COMPLETED, 3 of 3 stages completed
+    checkpoint: none that is valid
+    to run: S01_load_data, S02_count_lines, S03_finish_all
+    Resume it? [y/N]
+    ");
 }
 
 /// A completed run whose plan was edited is what somebody means who just says `resume`.
