@@ -4,6 +4,7 @@ mod aborts;
 mod faults;
 mod hostile;
 mod kills;
+mod notifications;
 mod page;
 #[cfg(feature = "python")]
 mod python;
