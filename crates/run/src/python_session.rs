@@ -482,6 +482,7 @@ fn described(ending: &CellEnding, elapsed: Duration) -> (How, Option<Status>, Op
         Cause::TimedOut => How::TimedOut,
         Cause::Aborted => How::Aborted,
         Cause::Stalled => How::Stalled,
+        Cause::OutOfMemory => How::OutOfMemory,
     };
     match ending {
         CellEnding::Finished => (How::Exited(0), Some(Status::Exited(0)), None),

@@ -149,13 +149,13 @@ fn history(story: &Story) -> String {
             let _ = writeln!(
                 text,
                 "| {} | {sign} {} | {} |",
-                words::markdown(&stage.id),
+                words::markdown(&stage.name()),
                 attempt.outcome.name(),
                 words::duration(attempt.duration())
             );
         }
         if stage.attempts.is_empty() {
-            let _ = writeln!(text, "| {} | {} | - |", words::markdown(&stage.id), stage.state.name());
+            let _ = writeln!(text, "| {} | {} | - |", words::markdown(&stage.name()), stage.state.name());
         }
     }
     let notes = notes(story);
@@ -198,7 +198,7 @@ fn notes(story: &Story) -> String {
             let _ = writeln!(
                 text,
                 "- {} attempt {} {}{}{}",
-                words::markdown(&stage.id),
+                words::markdown(&stage.name()),
                 attempt.number,
                 ended(attempt.outcome),
                 reason.unwrap_or_default(),
@@ -206,8 +206,12 @@ fn notes(story: &Story) -> String {
             );
         }
         if let (StageState::Blocked, Some(reason)) = (stage.state, &stage.reason) {
-            let _ =
-                writeln!(text, "- {} is blocked: {}", words::markdown(&stage.id), words::markdown(reason));
+            let _ = writeln!(
+                text,
+                "- {} is blocked: {}",
+                words::markdown(&stage.name()),
+                words::markdown(reason)
+            );
         }
     }
     let reused: Vec<&StageStory> = story.stages.iter().filter(|stage| stage.reused > 0).collect();

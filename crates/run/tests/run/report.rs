@@ -40,6 +40,7 @@ impl Teller {
             run_id: "run-1".to_owned(),
             plan_file: None,
             plan: PLAN.to_owned(),
+            set: Vec::new(),
             surroundings: Default::default(),
         };
         let (recorder, _) = Recorder::create(&layout.events(), now, planned).unwrap();
@@ -66,6 +67,7 @@ impl Teller {
                 Some(Accepted {
                     session: None,
                     fingerprint: "f".to_owned(),
+                    parts: Default::default(),
                     inputs: Vec::new(),
                     artifacts: vec![AcceptedArtifact {
                         path: "a <b>|c`.csv".to_owned(),
