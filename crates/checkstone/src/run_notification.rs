@@ -25,7 +25,8 @@ use crate::printer::Printer;
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// macOS has no program that shows a notification; the texts are arguments, never code.
-const APPLE_SCRIPT: &str = "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run";
+const APPLE_SCRIPT: &str =
+    "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run";
 
 /// How a run ended. Plain facts: no output, no parameters, no reasons that quote a stage's words.
 #[derive(Debug, Serialize)]
@@ -112,7 +113,9 @@ pub(crate) fn send(record: &Record, plan: &Plan, layout: &Layout, began: Timesta
     if let Some((program, arguments)) = run_end.command.split_first() {
         let input = serde_json::to_vec(&event).unwrap_or_default();
         let told = started(program, arguments.iter().chain([&line]), &input, layout.root());
-        problems.extend(told.err().map(|error| format!("`{program}` was not told that the run is over: {error}")));
+        problems.extend(
+            told.err().map(|error| format!("`{program}` was not told that the run is over: {error}")),
+        );
     }
     if run_end.webhooks {
         problems.extend(integrations::send_to_webhooks(&webhooks, &event));
@@ -122,7 +125,8 @@ pub(crate) fn send(record: &Record, plan: &Plan, layout: &Layout, began: Timesta
     }
     for problem in problems {
         printer.warning(
-            Warning::new(problem).hint("the run itself is not affected; see `[integrations.run_end]` in your `config.toml`"),
+            Warning::new(problem)
+                .hint("the run itself is not affected; see `[integrations.run_end]` in your `config.toml`"),
         );
     }
 }

@@ -35,7 +35,8 @@ fn told(project: &Project) -> String {
     without_durations(&std::fs::read_to_string(project.workplace.path("told")).unwrap())
 }
 
-const LINE: &str = "study: run r1 failed after [duration]: 1 of 2 stages completed; not completed: `S02_train_model`";
+const LINE: &str =
+    "study: run r1 failed after [duration]: 1 of 2 stages completed; not completed: `S02_train_model`";
 
 #[test]
 fn a_program_gets_one_line_and_the_event() {
@@ -96,7 +97,9 @@ fn what_goes_wrong_is_a_warning() {
          [[integrations.webhook]]\nurl = \"{}\"\n",
         nobody()
     ));
-    project.workplace.write("checkstone.toml", "[integrations.run_end]\ncommand = [\"touch\", \"from-repository\"]\n");
+    project
+        .workplace
+        .write("checkstone.toml", "[integrations.run_end]\ncommand = [\"touch\", \"from-repository\"]\n");
     let answer = project.run();
     assert_eq!(answer.code, Some(1));
     let (_, warnings) = answer.stderr.split_once("warning: ").unwrap();
