@@ -315,6 +315,7 @@ pub(crate) fn shown(
     if !json {
         printer.text(&summary(&record, &stages, layout, printer.width()));
     }
+    let stages: Vec<String> = stages_of(&record, &stages).into_iter().map(|(id, _)| id).collect();
     run_notification::send(&record, &stages, layout, began, printer);
     Ok(match state {
         RunState::Completed => ExitCode::SUCCESS,

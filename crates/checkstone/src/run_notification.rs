@@ -9,7 +9,6 @@ use std::time::Duration;
 use checkpoint::layout::Layout;
 use files::{BoundedChild, Bounds};
 use jiff::Timestamp;
-use run::plan::Plan;
 use run::record::Record;
 use run::state::StageState;
 use serde::Serialize;
@@ -47,14 +46,14 @@ struct RunEvent {
 }
 
 impl RunEvent {
-    fn of(record: &Record, plan: &Plan, layout: &Layout, began: Timestamp) -> Self {
+    fn of(record: &Record, stages: &[String], layout: &Layout, began: Timestamp) -> Self {
         let now = Timestamp::now();
         let of_stages = |is_meant: &dyn Fn(StageState, u32) -> bool| {
-            let stages = plan.stages.iter().filter(|stage| {
-                let here = record.stage(&stage.id);
+            let meant = stages.iter().filter(|stage| {
+                let here = record.stage(stage);
                 is_meant(here.state, here.attempt)
             });
-            stages.map(|stage| stage.id.clone()).collect::<Vec<String>>()
+            meant.cloned().collect::<Vec<String>>()
         };
         Self {
             event: format!("run.{}", record.state.name().to_lowercase()),
@@ -67,7 +66,7 @@ impl RunEvent {
             title: layout.title().to_owned(),
             run: layout.run().to_owned(),
             state: record.state.name(),
-            stages: plan.stages.len(),
+            stages: stages.len(),
             completed: of_stages(&|state, _| state == StageState::Completed).len(),
             unfinished: of_stages(&|state, attempt| state != StageState::Completed && attempt > 0),
             seconds: u64::try_from(now.duration_since(began).as_secs()).unwrap_or(0),
@@ -102,9 +101,9 @@ impl WebhookEvent for RunEvent {
 }
 
 /// Tells the user that the run is over, in every way that is switched on.
-pub(crate) fn send(record: &Record, plan: &Plan, layout: &Layout, began: Timestamp, printer: &Printer) {
+pub(crate) fn send(record: &Record, stages: &[String], layout: &Layout, began: Timestamp, printer: &Printer) {
     let UserSettings { run_end, webhooks, .. } = integrations::user_settings(printer);
-    let event = RunEvent::of(record, plan, layout, began);
+    let event = RunEvent::of(record, stages, layout, began);
     let line = event.line();
     let mut problems = Vec::new();
     if run_end.desktop {

@@ -32,7 +32,7 @@ fn recorder(project: &Project, name: &str) -> String {
 }
 
 fn told(project: &Project) -> String {
-    without_durations(&std::fs::read_to_string(project.workplace.path("told")).unwrap())
+    without_durations(std::fs::read_to_string(project.workplace.path("told")).unwrap())
 }
 
 const LINE: &str =
