@@ -6,6 +6,7 @@ mod hostile;
 mod incremental;
 mod kills;
 mod notifications;
+mod origin;
 mod page;
 mod parameters;
 #[cfg(feature = "python")]
