@@ -22,7 +22,7 @@ pub use artifact_path::PathError;
 pub use emergency::{add_partial, emergency};
 pub use list::{ListedCheckpoint, UnreadableCheckpoint, list};
 pub use prune::{DEFAULT_KEEP, prune, prune_after_save};
-pub use restore::{RestoreError, restore};
+pub use restore::{RestoreError, can_restore, restore};
 pub use resume::{CheckpointSearch, SkippedCheckpoint, UsableCheckpoint, last_valid};
 pub use save::{SaveError, SaveRequest, SaveWarning, SavedCheckpoint, SizeLimits, save};
 pub use store::StoreError;
