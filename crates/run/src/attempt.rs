@@ -2,10 +2,11 @@
 //! made, and then either its acceptance or an emergency checkpoint of what there is. The exit status decides, and never
 //! a marker.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use checkpoint::layout::Layout;
@@ -56,6 +57,10 @@ pub(crate) struct Job {
 #[derive(Clone, Debug)]
 pub(crate) struct EarlierArtifact {
     pub(crate) path: PathBuf,
+    #[cfg_attr(
+        not(feature = "python"),
+        expect(dead_code, reason = "only a session that is brought back asks for it")
+    )]
     pub(crate) sha256: String,
 }
 
@@ -63,12 +68,20 @@ pub(crate) struct EarlierArtifact {
 #[derive(Clone, Debug)]
 pub(crate) struct SessionBefore {
     pub(crate) stage: usize,
+    #[cfg_attr(
+        not(feature = "python"),
+        expect(dead_code, reason = "only a session that is brought back asks for it")
+    )]
     pub(crate) stage_id: String,
     /// What the session is known by then.
     pub(crate) session: String,
     /// It was there when the attempt was begun, in the kernel or in a checkpoint.
     pub(crate) is_kept: bool,
     /// The files that hold its variables, where they were saved.
+    #[cfg_attr(
+        not(feature = "python"),
+        expect(dead_code, reason = "only a session that is brought back asks for it")
+    )]
     pub(crate) variables: Vec<EarlierArtifact>,
 }
 
@@ -127,7 +140,8 @@ pub(crate) fn run(job: &Job, tell: Tell<'_>) -> AttemptOutcome {
             checkpoint: None,
         };
     };
-    let mut attempt = RunningAttempt { job, stage, tell, ending: None, checkpoint: None };
+    let mut attempt =
+        RunningAttempt { job, stage, tell, ending: None, checkpoint: None, told: Mutex::default() };
     let result = attempt.accepted();
     if stage.kind == Kind::Python {
         // What an attempt that was not accepted did to the session is none of the next one's.
@@ -164,11 +178,18 @@ struct RunningAttempt<'a> {
     tell: Tell<'a>,
     ending: Option<Ending>,
     checkpoint: Option<StageCheckpoint>,
+    /// What it was warned of.
+    told: Mutex<BTreeSet<String>>,
 }
 
 impl RunningAttempt<'_> {
+    /// Nobody is told the same twice.
     fn warn(&self, text: impl Into<String>) {
-        (self.tell)(AttemptProgress::Warning(text.into()));
+        let text = text.into();
+        let is_new = self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(text.clone());
+        if is_new {
+            (self.tell)(AttemptProgress::Warning(text));
+        }
     }
 
     fn without_warnings(&self, (checkpoint, warnings): WithWarnings) -> StageCheckpoint {
@@ -360,7 +381,8 @@ impl RunningAttempt<'_> {
             let saved = self.without_warnings(saved.map_err(unsaved)?);
             for (path, hash) in paths.iter().zip(&mut hashes) {
                 let relative = layout.relative(path);
-                let artifact = saved.manifest.artifacts.iter().find(|artifact| artifact.relative_path == relative);
+                let artifact =
+                    saved.manifest.artifacts.iter().find(|artifact| artifact.relative_path == relative);
                 *hash = artifact.map(|artifact| (artifact.sha256.clone(), artifact.size_bytes));
             }
             self.checkpoint = Some(saved);

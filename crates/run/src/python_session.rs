@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use checkpoint::RestoreError;
 use checkpoint::layout::{Layout, NameError, VARIABLES_FOLDER};
-use checkpoint::output::LastExecutedCell;
 use checkpoint::manifest::{Manifest, NotebookReference, PythonEnvironment};
+use checkpoint::output::LastExecutedCell;
 use files::FileError;
 use kernel::notebook::{
     self, NewCell, Notebook, NotebookError, checkpoint_cell_id, emergency_cell_id, stage_cell_id,

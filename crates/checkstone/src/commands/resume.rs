@@ -108,8 +108,10 @@ fn found(layout: &Layout, record: &Record, plan: &Plan, again: &[String]) -> Str
     let is_completed = |stage: &&StageRecord| stage.state == StageState::Completed;
     let completed = record.stages.values().filter(is_completed).count();
     let stages = counted(plan.stages.len(), "stage");
-    let mut text =
-        format!("run {STRONG}{run}{STRONG:#} of {title}: {}, {completed} of {stages} completed", record.state.name());
+    let mut text = format!(
+        "run {STRONG}{run}{STRONG:#} of {title}: {}, {completed} of {stages} completed",
+        record.state.name()
+    );
     let search = checkpoint::last_valid(layout.root(), layout.title(), Some(layout.run()), Depth::Quick);
     let usable = search.ok().and_then(|search| search.checkpoint);
     let _ = match (usable, run::last_executed_cell(layout)) {
@@ -119,7 +121,9 @@ fn found(layout: &Layout, record: &Record, plan: &Plan, again: &[String]) -> Str
             let [id, stage, at] = [id, stage, at].map(|text| visible(text));
             writeln!(text, "\ncheckpoint: {id} of {stage}, {}, {at}", manifest.standing())
         }
-        (None, Some(cell)) => writeln!(text, "\ncheckpoint: none that is valid; the last that was executed is {cell}"),
+        (None, Some(cell)) => {
+            writeln!(text, "\ncheckpoint: none that is valid; the last that was executed is {cell}")
+        }
         (None, None) => writeln!(text, "\ncheckpoint: none that is valid"),
     };
     let outlook = outlook::of_resume(plan, layout, record, again);

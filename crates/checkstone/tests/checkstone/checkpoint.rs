@@ -61,7 +61,8 @@ fn a_checkpoint_has_its_cell_in_the_notebook() {
         let notebook = fs::read_to_string(project.path("notebooks/churn.ipynb")).unwrap();
         serde_json::from_str::<Value>(&notebook).unwrap()["cells"].as_array().unwrap().clone()
     };
-    let names = ["--title=churn", "--run=run-001", "--stage=S01_load_data", "--notebook=notebooks/churn.ipynb"];
+    let names =
+        ["--title=churn", "--run=run-001", "--stage=S01_load_data", "--notebook=notebooks/churn.ipynb"];
     let save = [&["save", "data/a.csv"], &names[..]].concat();
     for number in 1..=2 {
         let saved = project.json(&save, "checkpoint-save.schema.json");
@@ -84,7 +85,13 @@ fn a_checkpoint_has_its_cell_in_the_notebook() {
     assert_eq!(cells().len(), 3);
     // What cannot be written costs no checkpoint.
     project.write("notebooks/broken.ipynb", "no notebook");
-    let broken = project.run(&["save", "--title=churn", "--run=run-001", "--stage=S02_train_model", "--notebook=notebooks/broken.ipynb"]);
+    let broken = project.run(&[
+        "save",
+        "--title=churn",
+        "--run=run-001",
+        "--stage=S02_train_model",
+        "--notebook=notebooks/broken.ipynb",
+    ]);
     insta::assert_snapshot!(redacted(broken.to_string()), @"
     exit code: 0
     --- stdout
@@ -94,7 +101,13 @@ fn a_checkpoint_has_its_cell_in_the_notebook() {
     warning: no cell was added to `notebooks/broken.ipynb`: `[folder]/notebooks/broken.ipynb` is not a notebook (expected ident at line 1 column 2), and nothing is written to it: move it away, or mend it
     ");
     assert_eq!(fs::read_to_string(project.path("notebooks/broken.ipynb")).unwrap(), "no notebook");
-    let outside = project.run(&["save", "--title=churn", "--run=run-001", "--stage=S02_train_model", "--notebook=../out.ipynb"]);
+    let outside = project.run(&[
+        "save",
+        "--title=churn",
+        "--run=run-001",
+        "--stage=S02_train_model",
+        "--notebook=../out.ipynb",
+    ]);
     insta::assert_snapshot!(redacted(outside.to_string()), @"
     exit code: 2
     --- stdout

@@ -292,12 +292,18 @@ fn load_settings(settings: &[String], path: &str, loads: &mut Loads) {
     loads.lines.push(format!("_checkstone_settings = pickle.loads(pathlib.Path({path}).read_bytes())"));
     for (name, line) in [
         ("numpy-errors", "    import numpy; numpy.seterr(**_checkstone_settings[\"numpy-errors\"])"),
-        ("numpy-printing", "    import numpy; numpy.set_printoptions(**_checkstone_settings[\"numpy-printing\"])"),
+        (
+            "numpy-printing",
+            "    import numpy; numpy.set_printoptions(**_checkstone_settings[\"numpy-printing\"])",
+        ),
         (
             "pandas",
             "    import pandas; pandas.set_option(*[part for pair in _checkstone_settings[\"pandas\"].items() for part in pair])",
         ),
-        ("matplotlib", "    import matplotlib; matplotlib.rcParams.update(_checkstone_settings[\"matplotlib\"])"),
+        (
+            "matplotlib",
+            "    import matplotlib; matplotlib.rcParams.update(_checkstone_settings[\"matplotlib\"])",
+        ),
     ] {
         if settings.iter().any(|known| known == name) {
             loads.lines.extend(["with contextlib.suppress(Exception):".to_owned(), line.to_owned()]);

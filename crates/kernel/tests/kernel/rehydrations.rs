@@ -258,7 +258,8 @@ fn cached_functions_come_back_or_are_named() {
         &mut session,
         "assert half(4) == 2 and holder[0] is half and half.cache_parameters()['maxsize'] == 7 and half.__name__ == 'half'",
     );
-    let (mut session, saved) = brought_back(&format!("import sys\nsys.modules['cloudpickle'] = None\n{code}"));
+    let (mut session, saved) =
+        brought_back(&format!("import sys\nsys.modules['cloudpickle'] = None\n{code}"));
     let names: Vec<&str> = saved.unsaved.iter().map(|unsaved| unsaved.name.as_str()).collect();
     assert_eq!(names, ["half", "holder"]);
     holds(&mut session, "assert kept == {1}");

@@ -83,7 +83,9 @@ fn of_ten_thousand_stages_the_first_pending_one_begins() {
 fn a_long_stage_that_saves_no_checkpoint_is_interrupted() {
     let root = tempfile::tempdir().unwrap();
     let stage = |id: &str, command: &str| {
-        format!("[[stage]]\nstageId = \"{id}\"\ngoal = \"Do the work of this stage\"\nmaxDurationSec = 100\n{command}\n")
+        format!(
+            "[[stage]]\nstageId = \"{id}\"\ngoal = \"Do the work of this stage\"\nmaxDurationSec = 100\n{command}\n"
+        )
     };
     let text = [
         "title = \"t\"\n".to_owned(),

@@ -124,7 +124,10 @@ fn outside_a_repository_the_folder_of_the_plan_is_the_root() {
     let study = outside.path().join("study");
     std::fs::create_dir(&study).unwrap();
     std::fs::write(study.join("raw.txt"), "b\na\n").unwrap();
-    let first = stage("S01_sort_lines", "command = 'sort raw.txt > $CHECKSTONE_ARTIFACT_DIR/sorted.txt'\ninputs = { raw = \"raw.txt\" }");
+    let first = stage(
+        "S01_sort_lines",
+        "command = 'sort raw.txt > $CHECKSTONE_ARTIFACT_DIR/sorted.txt'\ninputs = { raw = \"raw.txt\" }",
+    );
     std::fs::write(study.join("plan.toml"), plan(&[first])).unwrap();
     let mut run = project.checkstone(&["run", "study/plan.toml", "--id", "r1"]);
     let done = run.current_dir(outside.path()).answer();
