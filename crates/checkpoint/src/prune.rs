@@ -8,6 +8,7 @@ use std::time::Duration;
 use files::{FileError, Folder, random_id};
 use serde::Serialize;
 
+use crate::artifact_path::ArtifactPath;
 use crate::id;
 use crate::layout::Layout;
 use crate::list::{Entry, entries, manifest_file, read_limited};
@@ -97,9 +98,13 @@ fn run(layout: &Layout, keep: usize, sweep: Sweep, valid: Option<&str>) -> Resul
     };
     let wanted = all_references(&checkpoints)?;
     let swept = store.sweep(|sha256| wanted.contains(sha256))?;
-    if swept.objects > 0 {
+    if swept.objects > 0 || sweep == Sweep::Whole {
         let mut known = store.known();
         known.forget_objects(|sha256| wanted.contains(sha256));
+        if sweep == Sweep::Whole {
+            // Also those of runs that somebody removed.
+            known.forget_files(|path| ArtifactPath::parse(path).is_ok_and(|path| path.open(&root).is_ok()));
+        }
         let _ = store.write_known(&known);
     }
     drop(lock);

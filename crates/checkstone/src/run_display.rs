@@ -23,6 +23,7 @@ use transcript::visible;
 
 use crate::error::{CommandError, ErrorKind};
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
+use crate::run_notification;
 use crate::run_project::{self, Index};
 
 /// So many stages that need not run again are told one by one.
@@ -300,6 +301,7 @@ pub(crate) fn shown(
     run: impl FnOnce(PlanText, &mut dyn FnMut(&Event)) -> Result<RunState, EngineError>,
 ) -> Result<ExitCode, CommandError> {
     let stages = plan.plan.clone();
+    let began = Timestamp::now();
     let mut display = Display::new(printer, json);
     display.know(&stages, layout);
     let mut index = Index::new(root, layout);
@@ -309,9 +311,12 @@ pub(crate) fn shown(
     });
     display.finish();
     let state = ended.map_err(|error| run_project::engine_error(error, layout.run()))?;
+    let record = run_project::record(layout)?;
     if !json {
-        printer.text(&summary(&run_project::record(layout)?, &stages, layout, printer.width()));
+        printer.text(&summary(&record, &stages, layout, printer.width()));
     }
+    let stages: Vec<String> = stages_of(&record, &stages).into_iter().map(|(id, _)| id).collect();
+    run_notification::send(&record, &stages, layout, began, printer);
     Ok(match state {
         RunState::Completed => ExitCode::SUCCESS,
         RunState::Aborted => ErrorKind::Interrupted.exit_code(),

@@ -56,6 +56,10 @@ pub(crate) struct Job {
 #[derive(Clone, Debug)]
 pub(crate) struct EarlierArtifact {
     pub(crate) path: PathBuf,
+    #[cfg_attr(
+        not(feature = "python"),
+        expect(dead_code, reason = "only a session that is brought back asks for it")
+    )]
     pub(crate) sha256: String,
 }
 
@@ -63,12 +67,20 @@ pub(crate) struct EarlierArtifact {
 #[derive(Clone, Debug)]
 pub(crate) struct SessionBefore {
     pub(crate) stage: usize,
+    #[cfg_attr(
+        not(feature = "python"),
+        expect(dead_code, reason = "only a session that is brought back asks for it")
+    )]
     pub(crate) stage_id: String,
     /// What the session is known by then.
     pub(crate) session: String,
     /// It was there when the attempt was begun, in the kernel or in a checkpoint.
     pub(crate) is_kept: bool,
     /// The files that hold its variables, where they were saved.
+    #[cfg_attr(
+        not(feature = "python"),
+        expect(dead_code, reason = "only a session that is brought back asks for it")
+    )]
     pub(crate) variables: Vec<EarlierArtifact>,
 }
 

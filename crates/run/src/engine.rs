@@ -182,7 +182,6 @@ struct Engine<'a> {
     secrets: SecretValues,
     is_aborting: bool,
     has_failed: bool,
-    checkpoints: u64,
     sender: Sender<Message>,
     receiver: Receiver<Message>,
 }
@@ -219,7 +218,6 @@ impl<'a> Engine<'a> {
             secrets: SecretValues::default(),
             is_aborting: false,
             has_failed: false,
-            checkpoints: 0,
             sender,
             receiver,
         };
@@ -519,7 +517,7 @@ impl<'a> Engine<'a> {
             earlier: self.earlier_artifacts(index),
             session,
             to_resume,
-            execution_count: self.checkpoints + 1,
+            execution_count: self.recorder.record().checkpoints + 1,
         };
         // On the disk first: after this a lost supervisor's successor looks for what it left running.
         let (id, from) = (self.id(index), self.state(index));
@@ -662,7 +660,6 @@ impl<'a> Engine<'a> {
     }
 
     fn note_checkpoint(&mut self, index: usize, checkpoint: &StageCheckpoint) -> Result<(), EngineError> {
-        self.checkpoints += 1;
         let what = checkpoint.event(self.id(index), self.attempt_number(index));
         self.append(what)
     }

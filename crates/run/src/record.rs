@@ -56,6 +56,8 @@ pub struct Record {
     pub surroundings: Surroundings,
     pub state: RunState,
     pub stages: HashMap<String, StageRecord>,
+    /// How many checkpoints were saved.
+    pub checkpoints: u64,
     pub began_at: Timestamp,
     pub changed_at: Timestamp,
     pub last_sequence: u64,
@@ -117,6 +119,7 @@ impl Record {
             surroundings,
             state: RunState::default(),
             stages: HashMap::new(),
+            checkpoints: 0,
             began_at: event.at,
             changed_at: event.at,
             last_sequence: event.sequence,
@@ -164,9 +167,12 @@ impl Record {
                     stage.accepted.clone_from(accepted);
                 }
             }
-            What::Checkpoint { stage_id, checkpoint_id, mid_stage: true, .. } => {
-                let stage = self.stages.entry(stage_id.clone()).or_default();
-                stage.mid_stage_checkpoint = Some(checkpoint_id.clone());
+            What::Checkpoint { stage_id, checkpoint_id, mid_stage, .. } => {
+                self.checkpoints += 1;
+                if *mid_stage {
+                    let stage = self.stages.entry(stage_id.clone()).or_default();
+                    stage.mid_stage_checkpoint = Some(checkpoint_id.clone());
+                }
             }
             _ => {}
         }

@@ -59,7 +59,8 @@ impl Report {
         let order = plan
             .map(|plan| plan.stages.into_iter().map(|stage| (stage.id, stage.goal)).collect())
             .unwrap_or_else(|_| Vec::new());
-        let story = Story::of(&events, &order);
+        let mut story = Story::of(&events, &order);
+        story.forget_checkpoints(|id| layout.manifest(id).is_ok_and(|path| path.is_file()));
         let excerpts = excerpts(layout, &story);
         let (figures, figures_left_out) = figure::figures(layout, &story);
         Ok(Self { story, excerpts, figures, figures_left_out, generated_at: now })

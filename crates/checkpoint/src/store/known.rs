@@ -104,6 +104,10 @@ impl KnownFiles {
         self.objects.insert(sha256, identity);
     }
 
+    pub(crate) fn forget_files(&mut self, is_there: impl Fn(&str) -> bool) {
+        self.files.retain(|path, _| is_there(path));
+    }
+
     pub(crate) fn forget_objects(&mut self, keep: impl Fn(&str) -> bool) {
         self.objects.retain(|sha256, _| keep(sha256));
         self.files.retain(|_, (_, sha256)| keep(sha256));

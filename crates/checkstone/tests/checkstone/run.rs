@@ -5,6 +5,8 @@ mod faults;
 mod hostile;
 mod incremental;
 mod kills;
+mod notifications;
+mod origin;
 mod page;
 mod parameters;
 #[cfg(feature = "python")]

@@ -112,6 +112,9 @@ fn stages(body: &mut String, story: &Story) {
         for attempt in &stage.attempts {
             let mut happened: Vec<String> =
                 attempt.reason.iter().map(|reason| text::html_text(reason)).collect();
+            if stage.is_superseded(attempt) {
+                happened.push("superseded by a later attempt".to_owned());
+            }
             for incident in &attempt.incidents {
                 happened.push(match &incident.what {
                     What::Signal { signal, .. } => format!("sent {}", text::html_text(signal)),

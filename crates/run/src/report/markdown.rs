@@ -148,9 +148,10 @@ fn history(story: &Story) -> String {
             let sign = if attempt.outcome == Outcome::Completed { "✅" } else { "⚠️" };
             let _ = writeln!(
                 text,
-                "| {} | {sign} {} | {} |",
+                "| {} | {sign} {}{} | {} |",
                 words::markdown(&stage.name()),
                 attempt.outcome.name(),
+                if stage.is_superseded(attempt) { ", superseded" } else { "" },
                 words::duration(attempt.duration())
             );
         }

@@ -76,6 +76,15 @@ text::named! {
     }
 }
 
+impl StageStory {
+    /// Whether the attempt completed, and a later one took its place.
+    pub(super) fn is_superseded(&self, attempt: &Attempt) -> bool {
+        let is_completed = |attempt: &&Attempt| attempt.outcome == Outcome::Completed;
+        let last = self.attempts.iter().rfind(is_completed).map(|last| last.number);
+        is_completed(&attempt) && last != Some(attempt.number)
+    }
+}
+
 /// A stall, a signal, a suspension or a checkpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Incident {
@@ -119,6 +128,16 @@ impl Story {
         let Teller { mut story, fan_outs, .. } = teller;
         story.stages.retain(|stage| !fan_outs.contains(&stage.id));
         story
+    }
+
+    /// Old checkpoints are pruned; only those that are there are worth naming.
+    pub(super) fn forget_checkpoints(&mut self, is_there: impl Fn(&str) -> bool) {
+        for attempt in self.stages.iter_mut().flat_map(|stage| &mut stage.attempts) {
+            attempt.incidents.retain(|incident| match &incident.what {
+                What::Checkpoint { checkpoint_id, .. } => is_there(checkpoint_id),
+                _ => true,
+            });
+        }
     }
 
     /// How often the run was gone on with.

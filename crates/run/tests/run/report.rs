@@ -122,6 +122,10 @@ fn lost_and_resumed(root: &Path) -> Layout {
         mid_stage: true,
     };
     teller.say(3_000, checkpoint);
+    // Reports name those that are there.
+    let manifest = layout.manifest("ckpt-7").unwrap();
+    std::fs::create_dir_all(manifest.parent().unwrap()).unwrap();
+    std::fs::write(manifest, "{}").unwrap();
     teller.taken(7_200_000);
     teller.stage(1, "S02_train_model", 1, StageState::Interrupted);
     teller.stage(1, "S02_train_model", 1, StageState::Resumable);
