@@ -94,7 +94,7 @@ impl Job {
 /// What is reported while it runs.
 pub(crate) enum AttemptProgress {
     Observed(Observed),
-    Checkpoint(StageCheckpoint),
+    Checkpoint(Box<StageCheckpoint>),
     Warning(String),
 }
 
@@ -293,7 +293,9 @@ impl RunningAttempt<'_> {
                     let (layout, earlier) = (&job.layout, &job.earlier);
                     let count = job.execution_count;
                     match stage_checkpoint::mid_stage(layout, &stage.id, &artifacts, earlier, count) {
-                        Ok(saved) => tell(AttemptProgress::Checkpoint(self.without_warnings(saved))),
+                        Ok(saved) => {
+                            tell(AttemptProgress::Checkpoint(Box::new(self.without_warnings(saved))))
+                        }
                         Err(error) => self.warn(format!("no checkpoint: {}", error_chain(&error))),
                     }
                 }

@@ -50,7 +50,7 @@ pub(crate) fn after_stage(
         ..SaveRequest::new(stage, Timestamp::now())
     };
     if let Some(session) = session {
-        session.is_told_in(&mut request);
+        session.note_in(&mut request);
     }
     let (checkpoint, mut warnings) = with_warnings(checkpoint::save(layout, &request)?);
     warnings.extend(append_cell(layout, &checkpoint.manifest));
@@ -58,7 +58,7 @@ pub(crate) fn after_stage(
 }
 
 impl SessionState {
-    fn is_told_in(self, request: &mut SaveRequest) {
+    fn note_in(self, request: &mut SaveRequest) {
         request.notebook = self.notebook;
         request.python_env = self.environment;
         request.execution_count = self.execution_count;
@@ -133,7 +133,7 @@ pub(crate) fn emergency(
         ..SaveRequest::emergency(stage, reason, Timestamp::now())
     };
     if let Some(session) = session {
-        session.is_told_in(&mut request);
+        session.note_in(&mut request);
     }
     let (checkpoint, mut warnings) = with_partial(layout, attempt, &request)?;
     warnings.extend(append_cell(layout, &checkpoint.manifest));
