@@ -265,6 +265,24 @@ fn cached_functions_come_back_or_are_named() {
     holds(&mut session, "assert kept == {1}");
 }
 
+/// A file that is used as an array is that file again, whatever its size: a copy would be written to in its place.
+#[test]
+fn arrays_in_files_are_those_files_again() {
+    let (mut session, saved) = brought_back(
+        "import numpy as np\n\
+         table = np.memmap('table.dat', dtype='int32', mode='w+', shape=(3, 4)); table[:] = 1; table.flush()\n\
+         row = table[1]; part = np.memmap('table.dat', dtype='int32', mode='r', shape=(12,))[4:6]",
+    );
+    assert_eq!(unsaved(&saved), [""; 0]);
+    holds(
+        &mut session,
+        "
+table[1, 0] = 7; table.flush()
+assert row[0] == 7 and part[0] == 7 and np.fromfile('table.dat', dtype='int32')[4] == 7
+",
+    );
+}
+
 #[test]
 fn settings_of_libraries_come_back() {
     let (mut session, saved) = brought_back(
