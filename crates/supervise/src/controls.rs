@@ -29,6 +29,7 @@ pub enum Cause {
     Aborted,
     Stalled,
     OutOfMemory,
+    NoCheckpoint,
 }
 
 impl Cause {
