@@ -10,6 +10,7 @@ use std::time::Duration;
 use checkpoint::layout::Layout;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use jiff::Timestamp;
+use run::end_of_output::last_line;
 use run::engine::{EngineError, PlanText};
 use run::event::{Ending, Event, What};
 use run::outlook::{StageOutlook, Would};
@@ -73,6 +74,11 @@ impl<'a> Display<'a> {
     pub(crate) fn know(&mut self, plan: &Plan, layout: &Layout) {
         self.budgets = plan.stages.iter().map(|stage| (stage.id.clone(), stage.max_duration)).collect();
         self.budgets.extend(plan.waiting().into_iter().map(|waiting| (waiting.id, waiting.max_duration)));
+        // What came of a fan-out in an earlier sitting is not told again.
+        let before = Record::read(&layout.events()).map(|record| record.instances).unwrap_or_default();
+        let before = before.into_values().flatten().map(|one| (one.stage_id, one.parameters));
+        let planned = plan.stages.iter().map(|stage| (stage.id.clone(), stage.parameters_in_words()));
+        self.parameters = before.chain(planned).collect();
         self.layout = Some(layout.clone());
     }
 
@@ -252,7 +258,11 @@ impl<'a> Display<'a> {
             false => layout.attempt_output(stage, attempt),
         };
         let Ok(path) = path else { return String::new() };
-        if path.is_file() { format!(" (see `{}`)", visible(&layout.relative(&path))) } else { String::new() }
+        if !path.is_file() {
+            return String::new();
+        }
+        let said = last_line(&path).map(|line| format!("; it said: {}", visible(&line)));
+        format!("{} (see `{}`)", said.unwrap_or_default(), visible(&layout.relative(&path)))
     }
 
     /// The bars are gone, and what was left out is told.
