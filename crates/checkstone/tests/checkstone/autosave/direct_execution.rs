@@ -83,7 +83,7 @@ fn an_earlier_section_is_looked_through_before_it_moves() {
     # Notes from before
 
     - path ~/x
-    - A line was left out here: it looks like a secret.
+    - db postgres://(withheld)
     - said (withheld) twice
     - done
     ");
