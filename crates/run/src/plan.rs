@@ -216,6 +216,11 @@ impl Plan {
         if problems.is_empty() { Ok(()) } else { Err(Problems::sorted(problems)) }
     }
 
+    /// Names and values of the parameters, by name, as a TOML file would have them.
+    pub fn parameters(&self) -> Vec<(String, String)> {
+        self.written.parameters.written()
+    }
+
     /// The parameters that were set from outside, as NAME=VALUE.
     pub fn set(&self) -> &[String] {
         &self.written.set

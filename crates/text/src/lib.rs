@@ -15,7 +15,7 @@ mod table;
 mod width;
 mod word_finder;
 
-pub use base64::base64;
+pub use base64::{base64, from_base64};
 pub use counted::{counted, listed};
 pub use duration::{duration_in_words, parse_duration, short_duration};
 pub use error_chain::error_chain;
