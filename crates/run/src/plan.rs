@@ -25,7 +25,7 @@ pub use keys::{Grace, Kind, Python, Stall};
 pub use parameters::{NoParameterError, Scalar, SetParameter};
 pub use resources::{ResourceError, Resources};
 pub use settings::{Problem, Problems};
-pub use template::{KINDS, template};
+pub use template::{TEMPLATES, Template};
 
 /// A stage takes this long where its envelope says nothing.
 pub const DEFAULT_DURATION: Duration = Duration::from_secs(240);

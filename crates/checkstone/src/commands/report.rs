@@ -118,10 +118,10 @@ fn row(value: &ComparedValue, unit: &str) -> [Cell; 4] {
         Some(stage) => visible(stage),
         None => visible(&value.name),
     };
-    let text = |text: &Option<String>| text.as_ref().map_or_else(|| "-".to_owned(), |text| visible(text) + unit);
+    let text = |text: &Option<String>| text.as_ref().map_or_else(|| "-".to_owned(), |text| visible(&text::shortened_number(text)) + unit);
     let change = value.change.filter(|change| *change != 0.0).map(|change| {
         let sign = if change > 0.0 { "+" } else { "" };
-        format!("{sign}{}{unit}", (change * 1e6).round() / 1e6)
+        format!("{sign}{}{unit}", text::shortened_number(&change.to_string()))
     });
     let style = |text: String| if value.differs { Cell::from(text) } else { Cell::styled(text, FAINT) };
     [style(name), style(text(&value.a)), style(text(&value.b)), style(change.unwrap_or_default())]

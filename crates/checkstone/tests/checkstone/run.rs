@@ -5,6 +5,7 @@ mod faults;
 mod hostile;
 mod incremental;
 mod kills;
+mod needs;
 mod notifications;
 mod origin;
 mod page;
@@ -13,6 +14,8 @@ mod parameters;
 mod python;
 mod resources;
 mod resumes;
+#[cfg(feature = "python")]
+mod study;
 mod told;
 
 use std::path::PathBuf;

@@ -17,7 +17,7 @@ pub struct Comparison {
     pub parameters: Vec<ComparedValue>,
     /// Of accepted attempts.
     pub metrics: Vec<ComparedValue>,
-    /// How many seconds the accepted attempts took, the largest difference first.
+    /// How many seconds the accepted attempts took, the largest difference first, and at the end those of one run alone.
     pub durations: Vec<ComparedValue>,
 }
 
@@ -49,7 +49,7 @@ pub struct ComparedValue {
 impl Comparison {
     pub fn of(a: &Report, b: &Report) -> Self {
         let mut durations = compared(values_of_durations(a), values_of_durations(b));
-        let size = |value: &ComparedValue| value.change.unwrap_or(f64::INFINITY).abs();
+        let size = |value: &ComparedValue| value.change.map_or(-1.0, f64::abs);
         durations.sort_by(|one, other| size(other).total_cmp(&size(one)));
         Self {
             a: ComparedRun::of(a),
@@ -102,7 +102,7 @@ fn values_of_durations(report: &Report) -> Vec<(Key, String)> {
         .collect()
 }
 
-/// In the order of the first, then what only the second has; those that differ before all others.
+/// Those that differ first, then what only one of them has, then the others; each in the order of the first run.
 fn compared(a: Vec<(Key, String)>, b: Vec<(Key, String)>) -> Vec<ComparedValue> {
     let mut of_b: HashMap<Key, String> = b.iter().cloned().collect();
     let mut rows: Vec<ComparedValue> = a
@@ -114,7 +114,7 @@ fn compared(a: Vec<(Key, String)>, b: Vec<(Key, String)>) -> Vec<ComparedValue> 
         .collect();
     let only_b = b.into_iter().filter(|(key, _)| of_b.contains_key(key));
     rows.extend(only_b.map(|(key, value)| ComparedValue::of(key, None, Some(value))));
-    rows.sort_by_key(|row| !row.differs);
+    rows.sort_by_key(|row| (!row.differs, row.a.is_none() || row.b.is_none()));
     rows
 }
 

@@ -30,11 +30,11 @@ pub struct Figure {
     pub is_display: bool,
 }
 
-/// Those of accepted attempts, in the order of the plan, and how many are left out.
+/// Those of accepted attempts, of the last stages first since they hold the results, and how many are left out.
 pub(super) fn figures(layout: &Layout, story: &Story) -> (Vec<Figure>, usize) {
     let (stages, mut left_out) = of_shown_stages(story, |path| media(path).is_some());
     let (mut found, mut size) = (Vec::new(), 0);
-    for stage in stages {
+    for stage in stages.into_iter().rev() {
         let paths = stage.artifacts.iter().map(|artifact| artifact.path.as_str());
         let files = paths.filter_map(|path| of_file(layout, stage, path));
         for figure in shown(layout, stage).into_iter().chain(files) {

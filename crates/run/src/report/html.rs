@@ -164,47 +164,52 @@ fn section<Item>(
 }
 
 fn sheet(body: &mut String, sheet: &Sheet) {
-    let stage = text::html_text(&sheet.stage);
     let caption = match &sheet.path {
         Some(path) => {
             let path = format!("{}/{path}", sheet.stage);
-            format!("<a href=\"{}\"><code>{}</code></a>", words::link(&path), text::html_text(&path))
+            Some(format!("<a href=\"{}\"><code>{}</code></a>", words::link(&path), text::html_text(&path)))
         }
-        None if stage.is_empty() => String::new(),
-        None => format!("<code>{stage}</code>"),
+        None => Some(format!("<code>{}</code>", text::html_text(&sheet.stage))).filter(|_| !sheet.stage.is_empty()),
     };
     let left_out = sheet.left_out.iter().map(|left_out| text::html_text(left_out));
-    let caption: Vec<String> = [caption].into_iter().filter(|text| !text.is_empty()).chain(left_out).collect();
-    body.push_str("<figure class=\"scroll\">");
+    let caption: Vec<String> = caption.into_iter().chain(left_out).collect();
+    let (open, close) = match (caption.is_empty(), sheet.is_of_instance) {
+        (true, _) => ("<div class=\"sheet\">".to_owned(), "</div>"),
+        (false, true) => (format!("<details><summary>{}</summary>", caption.join(" · ")), "</details>"),
+        (false, false) => (format!("<details open><summary>{}</summary>", caption.join(" · ")), "</details>"),
+    };
+    let _ = write!(body, "{open}<div class=\"scroll\">");
     match &sheet.body {
         SheetBody::Text(text) => {
             let _ = write!(body, "<pre class=\"sheet\">{}</pre>", text::html_text(text));
         }
-        SheetBody::Rows { header, rows } => {
-            body.push_str("<table class=\"sheet\">");
-            if !header.is_empty() {
-                body.push_str("<thead><tr>");
-                for cell in header {
-                    let _ = write!(body, "<th>{}</th>", text::html_text(cell));
-                }
-                body.push_str("</tr></thead>");
-            }
-            body.push_str("<tbody>\n");
-            for row in rows {
-                body.push_str("<tr>");
-                for cell in row {
-                    let class = if cell.parse::<f64>().is_ok() { " class=\"number\"" } else { "" };
-                    let _ = write!(body, "<td{class}>{}</td>", text::html_text(cell));
-                }
-                body.push_str("</tr>\n");
-            }
-            body.push_str("</tbody></table>");
+        SheetBody::Rows { header, rows } => table(body, header, rows),
+    }
+    let _ = writeln!(body, "</div>{close}");
+}
+
+fn table(body: &mut String, header: &[String], rows: &[Vec<String>]) {
+    let is_number = |cell: &str| cell.parse::<f64>().is_ok();
+    let class = |is_number: bool| if is_number { " class=\"number\"" } else { "" };
+    body.push_str("<table class=\"sheet\">");
+    if !header.is_empty() {
+        body.push_str("<thead><tr>");
+        for (column, cell) in header.iter().enumerate() {
+            let mut below = rows.iter().filter_map(|row| row.get(column)).filter(|cell| !cell.is_empty());
+            let class = class(below.all(|cell| is_number(cell)));
+            let _ = write!(body, "<th{class}>{}</th>", text::html_text(cell));
         }
+        body.push_str("</tr></thead>");
     }
-    if !caption.is_empty() {
-        let _ = write!(body, "<figcaption>{}</figcaption>", caption.join(" · "));
+    body.push_str("<tbody>\n");
+    for row in rows {
+        body.push_str("<tr>");
+        for cell in row {
+            let _ = write!(body, "<td{}>{}</td>", class(is_number(cell)), text::html_text(cell));
+        }
+        body.push_str("</tr>\n");
     }
-    body.push_str("</figure>\n");
+    body.push_str("</tbody></table>");
 }
 
 fn legend() -> String {

@@ -10,7 +10,6 @@ use supervise::marker::Marker;
 use super::artifact_text;
 use super::sheet::{Sheet, SheetBody};
 use super::story::{StageStory, Story};
-use super::words;
 
 /// A file with more in it is data.
 const LARGEST: usize = 256 << 10;
@@ -83,7 +82,7 @@ pub(super) fn sheets(story: &Story, metrics: &[Metric]) -> Vec<Sheet> {
         let mut header = vec!["Stage", "Metric", "Value"];
         header.extend(has_remarks.then_some("Attempt"));
         let row = |metric: &&Metric| {
-            let mut row = vec![metric.stage.clone(), metric.name.clone(), words::number(&metric.value)];
+            let mut row = vec![metric.stage.clone(), metric.name.clone(), text::shortened_number(&metric.value)];
             row.extend(has_remarks.then(|| metric.remark.clone().unwrap_or_else(|| "accepted".to_owned())));
             row
         };
@@ -115,12 +114,13 @@ fn of_fan_out(fan_out: &str, metrics: &[&Metric], stages: &HashMap<&str, &StageS
     }
     let left_out = names.len().saturating_sub(MOST_COLUMNS);
     names.truncate(MOST_COLUMNS);
-    let header = ["Stage", "Parameters"].into_iter().chain(names.iter().copied()).collect();
+    // On a phone the first columns are those that one sees.
+    let header = ["Parameters"].into_iter().chain(names.iter().copied()).chain(["Stage"]).collect();
     let rows = rows.iter().map(|(stage, remark, values)| {
-        let parameters = stages.get(stage).map(|stage| stage.parameters.as_str()).unwrap_or_default();
+        let parameters = stages.get(stage).map(|stage| stage.parameters.clone()).unwrap_or_default();
         let id = remark.map_or_else(|| (*stage).to_owned(), |remark| format!("{stage} ({remark})"));
-        let values = names.iter().map(|name| values.get(name).map(|value| words::number(value)));
-        [id, parameters.to_owned()].into_iter().chain(values.map(Option::unwrap_or_default)).collect()
+        let values = names.iter().map(|name| values.get(name).map(|value| text::shortened_number(value)));
+        [parameters].into_iter().chain(values.map(Option::unwrap_or_default)).chain([id]).collect()
     });
     let mut sheet = Sheet::of_rows(fan_out, header, rows.collect());
     sheet.left_out = (left_out > 0).then(|| text::counted(left_out, "more metric"));
@@ -155,7 +155,7 @@ pub(super) fn is_metrics_file(path: &str) -> bool {
 }
 
 /// Names and values, in each of the ways to write them: `[METRIC:loss=0.1]`, `[METRIC:loss] 0.1`, `[METRIC:loss:0.1]`,
-/// `[METRIC] loss = 0.1`.
+/// `[METRIC] loss = 0.1`, `[METRIC] loss 0.1`.
 fn of_marker(marker: &Marker) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let text = || marker.text.clone();
@@ -166,10 +166,13 @@ fn of_marker(marker: &Marker) -> Vec<(String, String)> {
             found.extend(value.map(|(value, _)| (name.clone(), value.clone())));
         }
         None if marker.text.is_empty() => {}
-        None => found.push(match marker.text.split_once(['=', ':']) {
-            Some((name, value)) => (name.trim().to_owned(), value.trim().to_owned()),
-            None => (String::new(), text()),
-        }),
+        None => {
+            let number = || marker.text.rsplit_once(' ').filter(|(_, value)| value.parse::<f64>().is_ok());
+            found.push(match marker.text.split_once(['=', ':']).or_else(number) {
+                Some((name, value)) => (name.trim().to_owned(), value.trim().to_owned()),
+                None => (String::new(), text()),
+            });
+        }
     }
     let pairs = marker.attributes.iter().filter(|(_, value)| !value.is_empty());
     found.extend(pairs.cloned());
@@ -200,7 +203,7 @@ fn scalar(value: &Value) -> Option<String> {
         Value::String(text) => Some(text.clone()),
         Value::Array(items) if items.len() <= LONGEST_LIST => {
             let items: Option<Vec<String>> =
-                items.iter().map(|item| scalar(item).map(|text| words::number(&text))).collect();
+                items.iter().map(|item| scalar(item).map(|text| text::shortened_number(&text))).collect();
             Some(items?.join(", "))
         }
         Value::Array(_) | Value::Object(_) => None,
@@ -211,7 +214,7 @@ fn scalar(value: &Value) -> Option<String> {
 /// The rows of a JSON file that is no metrics file: one for each value.
 pub(super) fn body_of_json(value: &Value) -> Option<SheetBody> {
     let rows: Vec<Vec<String>> =
-        scalars(value).into_iter().map(|(name, value)| vec![name, words::number(&value)]).collect();
+        scalars(value).into_iter().map(|(name, value)| vec![name, text::shortened_number(&value)]).collect();
     let header = vec!["Name".to_owned(), "Value".to_owned()];
     (!rows.is_empty()).then_some(SheetBody::Rows { header, rows })
 }
@@ -227,7 +230,8 @@ mod tests {
             ("[METRIC:loss] 0.1", "loss=0.1"),
             ("[METRIC:loss:0.1]", "loss=0.1"),
             ("[METRIC] loss = 0.1", "loss=0.1"),
-            ("[METRIC] good", "=good"),
+            ("[METRIC] mean error 12.5", "mean error=12.5"),
+            ("[METRIC] good enough", "=good enough"),
             ("[METRIC:good]", "good="),
         ] {
             let found = of_marker(&Marker::parse(line).unwrap());
@@ -241,6 +245,6 @@ mod tests {
         let value = serde_json::json!({
             "accuracy": 0.873_333_333_333, "test": {"n": 12, "interval": [0.1, 0.25]}, "name": "a", "curve": vec![1; 9],
         });
-        insta::assert_compact_debug_snapshot!(scalars(&value), @r#"[("accuracy", "0.873333333333"), ("name", "a"), ("test.interval", "0.1, 0.25"), ("test.n", "12")]"#);
+        insta::assert_compact_debug_snapshot!(scalars(&value), @r#"[("accuracy", "0.873333333333"), ("test.n", "12"), ("test.interval", "0.1, 0.25"), ("name", "a")]"#);
     }
 }

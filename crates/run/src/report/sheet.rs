@@ -9,7 +9,7 @@ use super::{artifact_text, display, metric, of_shown_stages};
 
 /// Of a file so much is read.
 const BEGINNING: usize = 64 << 10;
-const MOST_ROWS: usize = 20;
+const MOST_ROWS: usize = 10;
 const MOST_COLUMNS: usize = 12;
 const LONGEST_CELL: usize = 80;
 const LONGEST_TEXT: usize = 4 << 10;
@@ -19,6 +19,8 @@ const MOST_SHEETS: usize = 40;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sheet {
     pub stage: String,
+    /// Of one of many instances, and not of a stage that stands alone.
+    pub is_of_instance: bool,
     /// The file among the stage's artifacts; none of one that was shown.
     pub path: Option<String>,
     pub body: SheetBody,
@@ -40,16 +42,23 @@ pub enum SheetBody {
 impl Sheet {
     pub(super) fn of_rows(stage: &str, header: Vec<&str>, rows: Vec<Vec<String>>) -> Self {
         let header = header.into_iter().map(str::to_owned).collect();
-        Self { stage: stage.to_owned(), path: None, body: SheetBody::Rows { header, rows }, left_out: None }
+        Self {
+            stage: stage.to_owned(),
+            is_of_instance: false,
+            path: None,
+            body: SheetBody::Rows { header, rows },
+            left_out: None,
+        }
     }
 }
 
-/// Those of accepted attempts, in the order of the plan, and how many are left out.
+/// Those of accepted attempts, of the last stages first since they hold the results, and how many are left out.
 pub(super) fn sheets(layout: &Layout, story: &Story) -> (Vec<Sheet>, usize) {
     let is_sheet = |path: &str| kind(path).is_some() && !metric::is_metrics_file(path);
     let (stages, mut left_out) = of_shown_stages(story, is_sheet);
     let mut found: Vec<Sheet> = stages
         .into_iter()
+        .rev()
         .flat_map(|stage| {
             let paths = stage.artifacts.iter().map(|artifact| artifact.path.as_str());
             let files = paths.filter(|path| is_sheet(path)).filter_map(|path| of_file(layout, stage, path));
@@ -84,7 +93,8 @@ fn of_file(layout: &Layout, stage: &StageStory, path: &str) -> Option<Sheet> {
         Kind::Json => (metric::body_of_json(&serde_json::from_str(&text).ok().filter(|_| is_whole)?)?, None),
         kind => of_text(&text, kind, is_whole)?,
     };
-    Some(Sheet { stage: stage.id.clone(), path: Some(path.to_owned()), body, left_out })
+    let is_of_instance = !stage.fan_out.is_empty();
+    Some(Sheet { stage: stage.id.clone(), is_of_instance, path: Some(path.to_owned()), body, left_out })
 }
 
 fn of_text(text: &str, kind: Kind, is_whole: bool) -> Option<(SheetBody, Option<String>)> {
@@ -96,7 +106,7 @@ fn of_text(text: &str, kind: Kind, is_whole: bool) -> Option<(SheetBody, Option<
     let count = |separator: char| first.matches(separator).count();
     let separator = match kind {
         Kind::Tab => '\t',
-        _ if count(';') > count(',') => ';',
+        _ if count(';') > 0 && count(';') >= count(',') => ';',
         _ => ',',
     };
     let mut rows = records(text, separator, MOST_ROWS + 2);
@@ -111,7 +121,7 @@ fn of_text(text: &str, kind: Kind, is_whole: bool) -> Option<(SheetBody, Option<
     rows.truncate(MOST_ROWS);
     let cut = |row: Vec<String>| -> Vec<String> {
         let cells = row.into_iter().take(MOST_COLUMNS);
-        cells.map(|cell| text::shortened(cell.trim(), LONGEST_CELL)).collect()
+        cells.map(|cell| text::shortened(&text::shortened_number(cell.trim()), LONGEST_CELL)).collect()
     };
     let mut left_out = Vec::new();
     left_out.extend(more_rows.then(|| format!("the first {}", text::counted(rows.len(), "row"))));
@@ -159,6 +169,7 @@ fn shown(layout: &Layout, stage: &StageStory) -> Vec<Sheet> {
         let is_cut = text.len() > LONGEST_TEXT;
         Some(Sheet {
             stage: stage.id.clone(),
+            is_of_instance: !stage.fan_out.is_empty(),
             path: None,
             left_out: is_cut.then(|| "the beginning".to_owned()),
             body: SheetBody::Text(text::shortened_to_bytes(text, LONGEST_TEXT)),
@@ -197,7 +208,7 @@ mod tests {
         let text = format!("{}\n{}", wide.join("\t"), "1\t2\n".repeat(100));
         let (header, rows, left_out) = sheet(&text, Kind::Tab, true);
         assert_eq!((header.len(), rows.len()), (MOST_COLUMNS, MOST_ROWS));
-        assert_eq!(left_out.as_deref(), Some("the first 20 rows, 12 of 30 columns"));
+        assert_eq!(left_out.as_deref(), Some("the first 10 rows, 12 of 30 columns"));
         let (_, rows, left_out) = sheet("a,b\n1,2\n3,4\n5", Kind::Comma, false);
         assert_eq!((rows.len(), left_out.as_deref()), (2, Some("the first 2 rows")));
     }

@@ -122,7 +122,7 @@ fn the_page_fits_a_phone() {
     let page = project.read(told["html"].as_str().unwrap());
     let attribute = page.replace('&', "&amp;").replace('"', "&quot;");
     let frame = format!(
-        r#"<iframe style="width: 390px; height: 800px; border: 0" srcdoc="{attribute}"></iframe><script>
+        r#"<iframe style="width: 390px; height: 4000px; border: 0" srcdoc="{attribute}"></iframe><script>
 const frame = document.querySelector("iframe");
 frame.onload = () => {{
   const inside = frame.contentDocument;

@@ -11,7 +11,7 @@ use super::Project;
 use super::origin::accepted_by_origin;
 
 /// An environment with ipykernel and the like, made once and shared with the tests of the library.
-fn environment() -> PathBuf {
+pub(super) fn environment() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = here.join("../../target/python");
     let script = here.join("../kernel/tests/python/make.sh");
