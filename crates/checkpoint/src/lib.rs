@@ -18,7 +18,7 @@ mod save;
 mod store;
 mod validate;
 
-pub use artifact_path::PathError;
+pub use artifact_path::{PathError, relative_to_root};
 pub use emergency::{add_partial, emergency};
 pub use list::{ListedCheckpoint, UnreadableCheckpoint, list};
 pub use prune::{DEFAULT_KEEP, prune, prune_after_save};

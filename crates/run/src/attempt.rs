@@ -2,15 +2,15 @@
 //! made, and then either its acceptance or an emergency checkpoint of what there is. The exit status decides, and never
 //! a marker.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use checkpoint::layout::Layout;
 use checkpoint::manifest::{Artifact, Reason};
-use supervise::marker::Marker;
 use supervise::{Controls, How, Isolation, Observed};
 use text::error_chain;
 
@@ -19,7 +19,7 @@ use crate::event::{Accepted, AcceptedArtifact, AcceptedInput, Ending, HowEnded, 
 use crate::executor::{self, CellJob, ExecuteError, SessionState, StageEnded};
 use crate::fingerprint;
 use crate::input_content::{self, InputContent};
-use crate::plan::{Input, Kind, Plan, Stage};
+use crate::plan::{Input, Kind, Output, Plan, Stage};
 use crate::publish;
 use crate::secret_values::WITHHELD;
 use crate::stage_checkpoint::{self, StageCheckpoint, WithWarnings};
@@ -39,6 +39,7 @@ pub(crate) struct Job {
     pub(crate) environment: Arc<Vec<(OsString, OsString)>>,
     pub(crate) isolation: Isolation,
     pub(crate) kept_output: u64,
+    pub(crate) longest_unchecked: Duration,
     pub(crate) controls: Controls,
     /// What the run's Python stages share.
     pub(crate) python: Arc<PythonSession>,
@@ -93,7 +94,7 @@ impl Job {
 /// What is reported while it runs.
 pub(crate) enum AttemptProgress {
     Observed(Observed),
-    Checkpoint(StageCheckpoint),
+    Checkpoint(Box<StageCheckpoint>),
     Warning(String),
 }
 
@@ -139,7 +140,8 @@ pub(crate) fn run(job: &Job, tell: Tell<'_>) -> AttemptOutcome {
             checkpoint: None,
         };
     };
-    let mut attempt = RunningAttempt { job, stage, tell, ending: None, checkpoint: None };
+    let mut attempt =
+        RunningAttempt { job, stage, tell, ending: None, checkpoint: None, told: Mutex::default() };
     let result = attempt.accepted();
     if stage.kind == Kind::Python {
         // What an attempt that was not accepted did to the session is none of the next one's.
@@ -147,7 +149,10 @@ pub(crate) fn run(job: &Job, tell: Tell<'_>) -> AttemptOutcome {
     }
     if let Err(unaccepted) = &result {
         let reason = unaccepted.cause.checkpoint_reason();
-        match stage_checkpoint::emergency(&job.layout, &stage.id, job.attempt, reason) {
+        let session = (stage.kind == Kind::Python)
+            .then(|| job.python.after_failure(&job.layout, &stage.id, job.attempt))
+            .flatten();
+        match stage_checkpoint::emergency(&job.layout, &stage.id, job.attempt, reason, session) {
             Ok(emergency) => attempt.checkpoint = Some(attempt.without_warnings(emergency)),
             Err(error) => attempt.warn(format!("no emergency checkpoint: {}", error_chain(&error))),
         }
@@ -173,11 +178,18 @@ struct RunningAttempt<'a> {
     tell: Tell<'a>,
     ending: Option<Ending>,
     checkpoint: Option<StageCheckpoint>,
+    /// What it was warned of.
+    told: Mutex<BTreeSet<String>>,
 }
 
 impl RunningAttempt<'_> {
+    /// Nobody is told the same twice.
     fn warn(&self, text: impl Into<String>) {
-        (self.tell)(AttemptProgress::Warning(text.into()));
+        let text = text.into();
+        let is_new = self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(text.clone());
+        if is_new {
+            (self.tell)(AttemptProgress::Warning(text));
+        }
     }
 
     fn without_warnings(&self, (checkpoint, warnings): WithWarnings) -> StageCheckpoint {
@@ -220,7 +232,7 @@ impl RunningAttempt<'_> {
             Some(reason) => Unaccepted { reason, ..unaccepted },
             None => unaccepted,
         })?;
-        let mut files = outputs(stage, &artifacts)?;
+        let mut files = outputs(stage, &artifacts, job.plan.most_files)?;
         if let Some(verify) = &stage.verify {
             let left = stage.max_duration.saturating_sub(elapsed).max(Duration::from_secs(1));
             let command = supervise::Command {
@@ -236,7 +248,7 @@ impl RunningAttempt<'_> {
                 self.ending.iter_mut().for_each(|ending| ending.verify_failed = true);
             })?;
             // It may have written there as well.
-            files = outputs(stage, &artifacts)?;
+            files = outputs(stage, &artifacts, job.plan.most_files)?;
         }
         let artifacts = self.publish(&artifacts, &files, ended.state)?;
         let session = (stage.kind == Kind::Python)
@@ -266,7 +278,11 @@ impl RunningAttempt<'_> {
         let Self { job, stage, tell, .. } = *self;
         let artifacts = attempt.join("artifacts");
         let command = self.command(environment, attempt);
-        let limits = limits(stage, stage.max_duration, Some(artifacts.clone()));
+        let is_checked = stage.max_duration > job.longest_unchecked && !stage.is_unchecked;
+        let limits = supervise::Limits {
+            checkpoint_every: is_checked.then_some(job.longest_unchecked),
+            ..limits(stage, stage.max_duration, Some(artifacts.clone()))
+        };
         std::thread::scope(|scope| {
             // The watchdog waits for nobody, so that saving at the stage's word is another thread's work.
             let (wanted, wishes) = mpsc::channel::<()>();
@@ -277,7 +293,9 @@ impl RunningAttempt<'_> {
                     let (layout, earlier) = (&job.layout, &job.earlier);
                     let count = job.execution_count;
                     match stage_checkpoint::mid_stage(layout, &stage.id, &artifacts, earlier, count) {
-                        Ok(saved) => tell(AttemptProgress::Checkpoint(self.without_warnings(saved))),
+                        Ok(saved) => {
+                            tell(AttemptProgress::Checkpoint(Box::new(self.without_warnings(saved))))
+                        }
                         Err(error) => self.warn(format!("no checkpoint: {}", error_chain(&error))),
                     }
                 }
@@ -285,7 +303,7 @@ impl RunningAttempt<'_> {
             let mut throttle = Throttle::new();
             let mut observe = |observed| match observed {
                 Observed::Marker(marker) => {
-                    if is_wish(&marker) {
+                    if marker.is_checkpoint() {
                         let _ = wanted.send(());
                     }
                     if throttle.lets_through() {
@@ -363,14 +381,10 @@ impl RunningAttempt<'_> {
                 stage_checkpoint::after_stage(layout, &stage.id, &paths, &job.earlier, count, session);
             let unsaved = |error| failed(format!("its checkpoint cannot be saved: {}", error_chain(&error)));
             let saved = self.without_warnings(saved.map_err(unsaved)?);
-            if stage.kind == Kind::Python {
-                let at = format!("{:.3}", saved.created_at);
-                let trouble = job.python.note_checkpoint(layout, &stage.id, job.attempt, &saved.id, &at);
-                trouble.into_iter().for_each(|trouble| self.warn(trouble));
-            }
             for (path, hash) in paths.iter().zip(&mut hashes) {
                 let relative = layout.relative(path);
-                let artifact = saved.artifacts.iter().find(|artifact| artifact.relative_path == relative);
+                let artifact =
+                    saved.manifest.artifacts.iter().find(|artifact| artifact.relative_path == relative);
                 *hash = artifact.map(|artifact| (artifact.sha256.clone(), artifact.size_bytes));
             }
             self.checkpoint = Some(saved);
@@ -393,8 +407,9 @@ impl RunningAttempt<'_> {
         let Self { job, stage, .. } = *self;
         let read = |input: &Input| {
             let content = InputContent::of(&job.plan, &job.layout, &input.source)?;
-            let identity = content.identity().unwrap_or_default();
-            let sha256 = content.sha256(&|| !job.controls.is_asked()).map_err(|error| {
+            let most_files = job.plan.most_files;
+            let identity = content.identity(most_files).unwrap_or_default();
+            let sha256 = content.sha256(most_files, &|| !job.controls.is_asked()).map_err(|error| {
                 failed(format!("the input `{}` cannot be read: {error}", content.shown()))
             })?;
             Ok(AcceptedInput { name: input.name.clone(), sha256, identity })
@@ -472,8 +487,17 @@ impl RunningAttempt<'_> {
 }
 
 /// All files of the attempt, the declared ones among them.
-fn outputs(stage: &Stage, artifacts: &Path) -> Result<Vec<String>, Unaccepted> {
-    let files = publish::files(artifacts)?;
+fn outputs(stage: &Stage, artifacts: &Path, most: usize) -> Result<Vec<String>, Unaccepted> {
+    let files = publish::files_up_to(artifacts, most).map_err(|error| {
+        // What the plan speaks of has a line there.
+        let is_it = |output: &&Output| {
+            error.path().is_some_and(|path| path.starts_with(artifacts.join(&output.path)))
+        };
+        match stage.outputs.iter().find(is_it) {
+            Some(output) => failed(output.place.problem(error_chain(&error)).to_string()),
+            None => error.into(),
+        }
+    })?;
     let declared = stage.outputs.iter().map(|output| output.path.as_str());
     let is_made = |path: &str| {
         let is_in =
@@ -487,11 +511,6 @@ fn outputs(stage: &Stage, artifacts: &Path) -> Result<Vec<String>, Unaccepted> {
         (None, false) => Err(failed(format!("it did not write its output `{}`", missing.join("`, `")))),
         (None, true) => Ok(files),
     }
-}
-
-/// `[CHECKPOINT:saved:…]`: what the stage has written so far is worth keeping.
-fn is_wish(marker: &Marker) -> bool {
-    marker.kind == "CHECKPOINT" && marker.subtype.as_deref() == Some("saved")
 }
 
 fn limits(stage: &Stage, max_duration: Duration, artifacts: Option<PathBuf>) -> supervise::Limits {
@@ -528,6 +547,7 @@ fn described(ending: &supervise::Ending) -> Ending {
             How::Stalled => HowEnded::Stalled,
             How::Aborted => HowEnded::Aborted,
             How::OutOfMemory => HowEnded::OutOfMemory,
+            How::NoCheckpoint => HowEnded::NoCheckpoint,
         },
         exit_code,
         signal,
@@ -547,7 +567,7 @@ fn judge(ending: &supervise::Ending, of: &str) -> Result<(), Unaccepted> {
             return Err(failed(reason));
         }
         How::Exited(_) | How::Killed(_) | How::OutOfMemory => Cause::Failed,
-        How::TimedOut | How::Stalled => Cause::TimedOut,
+        How::TimedOut | How::Stalled | How::NoCheckpoint => Cause::TimedOut,
         How::Aborted => Cause::Aborted,
     };
     Err(Unaccepted { cause, reason: format!("{of}{}", in_words(ending.how, ending.elapsed)) })
@@ -560,6 +580,9 @@ pub(crate) fn in_words(how: How, elapsed: Duration) -> String {
         How::Killed(signal) => format!("killed by signal {signal}"),
         How::TimedOut => interrupted("it did not end within its time"),
         How::Stalled => interrupted("it looked stuck"),
+        How::NoCheckpoint => interrupted(
+            "it saved no checkpoint for too long (`[CHECKPOINT:saved:…]`; `unchecked = true` lets it go on without)",
+        ),
         How::OutOfMemory => {
             format!(
                 "it used more memory than its `resources` allow; ended after {:.1} s",

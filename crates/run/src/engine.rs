@@ -26,7 +26,8 @@ use crate::attempt::{self, AttemptOutcome, AttemptProgress, Cause, EarlierArtifa
 use crate::control::Requests;
 use crate::earlier_runs::EarlierRuns;
 use crate::event::{Accepted, Ending, Event, InstanceNote, What};
-use crate::plan::{Plan, Problems, Resources, Stage, WaitingStage};
+use crate::outlook;
+use crate::plan::{LONGEST_WITHOUT_CHECKPOINT, Plan, Problems, Resources, Stage, WaitingStage};
 use crate::publish::PublishError;
 use crate::record::{RecordError, Recorder, StageRecord};
 use crate::secret_values::SecretValues;
@@ -55,6 +56,8 @@ pub struct Settings {
     pub isolation: Isolation,
     /// So many bytes of each attempt's output are kept.
     pub kept_output: u64,
+    /// A stage that may take longer saves checkpoints on its way, no further apart than this.
+    pub longest_unchecked: Duration,
     /// What all stages that run at once may use together; without it, whatever they ask for.
     pub resources: Option<Resources>,
     /// Earlier runs of the title, the newest first: what they made is not made again.
@@ -76,6 +79,7 @@ impl Default for Settings {
             environment: Vec::new(),
             isolation: Isolation::Best,
             kept_output: 16 << 20,
+            longest_unchecked: LONGEST_WITHOUT_CHECKPOINT,
             resources: None,
             earlier_runs: Vec::new(),
             again: Vec::new(),
@@ -154,6 +158,8 @@ struct StageRun {
     is_out_of_reach: bool,
     /// It was run once more because what it had left in the session was lost.
     is_rerun: bool,
+    /// Something that it reads was made once more while it ran.
+    is_to_be_checked: bool,
 }
 
 struct Engine<'a> {
@@ -171,6 +177,8 @@ struct Engine<'a> {
     /// What nobody uses now.
     free: Option<Resources>,
     earlier_runs: EarlierRuns,
+    /// Earlier runs made all that the Python stages would make.
+    is_session_made: bool,
     python: Arc<PythonSession>,
     session_order: SessionOrder,
     requests: Requests,
@@ -191,10 +199,9 @@ impl<'a> Engine<'a> {
     ) -> Self {
         let (sender, receiver) = mpsc::channel();
         let requests = Requests::from_now(&layout);
+        let earlier_runs = EarlierRuns::read(&settings.earlier_runs);
         let mut engine = Self {
             session_order: SessionOrder::of(&plan),
-            plan: Arc::new(plan),
-            layout,
             environment: Arc::new(settings.environment.clone()),
             settings,
             recorder,
@@ -204,7 +211,11 @@ impl<'a> Engine<'a> {
             backing_off: Vec::new(),
             running: 0,
             free: settings.resources.clone(),
-            earlier_runs: EarlierRuns::read(&settings.earlier_runs),
+            is_session_made: !settings.earlier_runs.is_empty()
+                && outlook::is_session_made(&plan, &layout, &earlier_runs),
+            earlier_runs,
+            plan: Arc::new(plan),
+            layout,
             python: Arc::new(PythonSession::new(settings)),
             requests,
             secrets: SecretValues::default(),
@@ -457,11 +468,29 @@ impl<'a> Engine<'a> {
             self.put_out_of_reach(index);
         }
         let Some(stage) = self.stages.get_mut(index) else { return };
-        if standing != Standing::Completed || std::mem::replace(&mut stage.has_released, true) {
+        if standing != Standing::Completed {
             return;
         }
+        if std::mem::take(&mut stage.is_to_be_checked) {
+            stage.standing = Standing::Waiting;
+            self.ready.insert(index);
+            return;
+        }
+        let is_again = std::mem::replace(&mut stage.has_released, true);
         for dependent in stage.dependents.clone() {
             if let Some(next) = self.stages.get_mut(dependent) {
+                // It may have read something else.
+                match next.standing {
+                    Standing::Completed if is_again => {
+                        next.standing = Standing::Waiting;
+                        self.ready.insert(dependent);
+                    }
+                    Standing::Running if is_again => next.is_to_be_checked = true,
+                    _ => {}
+                }
+                if is_again {
+                    continue;
+                }
                 next.waits_for -= 1;
                 if next.waits_for == 0 {
                     self.ready.insert(dependent);
@@ -486,6 +515,7 @@ impl<'a> Engine<'a> {
             environment: Arc::clone(&self.environment),
             isolation: self.settings.isolation,
             kept_output: self.settings.kept_output,
+            longest_unchecked: self.settings.longest_unchecked,
             controls: controls.clone(),
             python: Arc::clone(&self.python),
             earlier: self.earlier_artifacts(index),

@@ -54,24 +54,27 @@ impl InputContent {
     }
 
     /// What it is known by without reading it; `None` if it has to be read.
-    pub(crate) fn identity(&self) -> Option<String> {
+    pub(crate) fn identity(&self, most_files: usize) -> Option<String> {
         match self {
-            Self::One(path) => identity(path),
+            Self::One(path) => identity(path, most_files),
             Self::Gathered(all) => {
-                let each = all.iter().map(|one| Some((&one.stage, &one.parameters, identity(&one.path)?)));
+                let each = all
+                    .iter()
+                    .map(|one| Some((&one.stage, &one.parameters, identity(&one.path, most_files)?)));
                 digest(&each.collect::<Option<Vec<_>>>()?)
             }
         }
     }
 
     /// The hash of what it holds, for as long as reading may go on.
-    pub(crate) fn sha256(&self, may_go_on: &dyn Fn() -> bool) -> io::Result<String> {
+    pub(crate) fn sha256(&self, most_files: usize, may_go_on: &dyn Fn() -> bool) -> io::Result<String> {
         let unwritable = || io::Error::other("its name is not text");
         match self {
-            Self::One(path) => sha256(path, may_go_on),
+            Self::One(path) => sha256(path, most_files, may_go_on),
             Self::Gathered(all) => {
-                let each =
-                    all.iter().map(|one| Ok((&one.stage, &one.parameters, sha256(&one.path, may_go_on)?)));
+                let each = all
+                    .iter()
+                    .map(|one| Ok((&one.stage, &one.parameters, sha256(&one.path, most_files, may_go_on)?)));
                 digest(&each.collect::<io::Result<Vec<_>>>()?).ok_or_else(unwritable)
             }
         }
@@ -108,20 +111,20 @@ pub(crate) fn described(inputs: &[(&Input, InputContent)]) -> Option<Vec<u8>> {
     if gathered.is_empty() { None } else { serde_json::to_vec_pretty(&gathered).ok() }
 }
 
-fn identity(path: &Path) -> Option<String> {
+fn identity(path: &Path, most_files: usize) -> Option<String> {
     if !path.is_dir() {
         return publish::identity(path);
     }
-    let files = publish::files(path).ok()?;
+    let files = publish::files_up_to(path, most_files).ok()?;
     let each = files.iter().map(|file| Some((file, publish::identity(&path.join(file))?)));
     digest(&each.collect::<Option<Vec<_>>>()?)
 }
 
-fn sha256(path: &Path, may_go_on: &dyn Fn() -> bool) -> io::Result<String> {
+fn sha256(path: &Path, most_files: usize, may_go_on: &dyn Fn() -> bool) -> io::Result<String> {
     if !path.is_dir() {
         return Ok(fingerprint::of_file_while(path, may_go_on)?.0);
     }
-    let files = publish::files(path).map_err(io::Error::other)?;
+    let files = publish::files_up_to(path, most_files).map_err(io::Error::other)?;
     let each =
         files.iter().map(|file| Ok((file, fingerprint::of_file_while(&path.join(file), may_go_on)?.0)));
     let each = each.collect::<io::Result<Vec<_>>>()?;

@@ -24,20 +24,24 @@ pub(crate) use expansion::SessionTurn;
 pub use keys::{Grace, Kind, Python, Stall};
 pub use parameters::{NoParameterError, Scalar, SetParameter};
 pub use resources::{ResourceError, Resources};
-pub use settings::{Problem, Problems};
+pub use settings::{Place, Problem, Problems};
 pub use template::{TEMPLATES, Template};
 
 /// A stage takes this long where its envelope says nothing.
 pub const DEFAULT_DURATION: Duration = Duration::from_secs(240);
-/// The most seconds that an envelope may ask for.
+/// The most seconds that an envelope may ask for without checkpoints on the way.
 const LONGEST_DURATION: i64 = 600;
+/// The most seconds for a stage that saves checkpoints on its way: a week.
+const LONGEST_WITH_CHECKPOINTS: i64 = 7 * 24 * 3600;
 /// Nothing longer should be at risk at once.
-const LONGEST_WITHOUT_CHECKPOINT: Duration = Duration::from_secs(240);
+pub(crate) const LONGEST_WITHOUT_CHECKPOINT: Duration = Duration::from_secs(240);
 
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     pub title: String,
     pub python: Python,
+    /// More files in one folder are refused.
+    pub most_files: usize,
     /// In the order of the file; behind them those that became known only during the run.
     pub stages: Vec<Stage>,
     /// Stages whose `when` does not hold, and those that read what these would make.
@@ -79,6 +83,8 @@ pub struct Stage {
     pub dependencies: Vec<usize>,
     /// Whether it may be run again after it failed or was interrupted.
     pub is_retryable: bool,
+    /// Whether it may run for long without a checkpoint of its own.
+    pub is_unchecked: bool,
     /// How often it is run again by itself.
     pub retries: u32,
     /// How long the first of them waits; each further one waits twice as long.
@@ -168,6 +174,8 @@ pub struct Output {
     pub name: String,
     /// Below the directory of the stage's artifacts, with `/` between its parts.
     pub path: String,
+    /// In the plan file.
+    pub place: Place,
 }
 
 impl Stage {

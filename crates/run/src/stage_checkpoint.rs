@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use checkpoint::PathError;
 use checkpoint::layout::{DISPLAYS_FILE, Layout, NameError};
-use checkpoint::manifest::{Artifact, Reason, Status};
+use checkpoint::manifest::{Artifact, Manifest, NONE, Reason, Status};
 use checkpoint::{RestoreError, SaveError, SaveRequest, SaveWarning, SavedCheckpoint};
 use jiff::Timestamp;
 use text::error_chain;
@@ -29,12 +29,7 @@ pub(crate) enum StageCheckpointError {
 
 #[derive(Clone, Debug)]
 pub(crate) struct StageCheckpoint {
-    pub(crate) id: String,
-    pub(crate) status: Status,
-    pub(crate) reason: Option<Reason>,
-    pub(crate) created_at: Timestamp,
-    pub(crate) artifacts: Vec<Artifact>,
-    pub(crate) is_mid_stage: bool,
+    pub(crate) manifest: Manifest,
 }
 
 pub(crate) type WithWarnings = (StageCheckpoint, Vec<String>);
@@ -55,12 +50,29 @@ pub(crate) fn after_stage(
         ..SaveRequest::new(stage, Timestamp::now())
     };
     if let Some(session) = session {
-        request.notebook = session.notebook;
-        request.python_env = session.environment;
-        request.execution_count = session.execution_count;
-        request.rehydrate = Some(session.rehydrate);
+        session.note_in(&mut request);
     }
-    Ok(with_warnings(checkpoint::save(layout, &request)?, false))
+    let (checkpoint, mut warnings) = with_warnings(checkpoint::save(layout, &request)?);
+    warnings.extend(append_cell(layout, &checkpoint.manifest));
+    Ok((checkpoint, warnings))
+}
+
+impl SessionState {
+    fn note_in(self, request: &mut SaveRequest) {
+        request.notebook = self.notebook;
+        request.python_env = self.environment;
+        request.execution_count = self.execution_count;
+        request.rehydrate = Some(self.rehydrate);
+    }
+}
+
+/// Puts the cell of a checkpoint into its notebook, where it has one. A notebook that cannot be written costs nobody a stage:
+/// why is answered.
+fn append_cell(layout: &Layout, manifest: &Manifest) -> Option<String> {
+    if manifest.notebook.path == NONE {
+        return None;
+    }
+    crate::append_checkpoint_cell(layout, manifest).err().map(|error| error_chain(&error))
 }
 
 /// The stage says that what it has written so far is worth keeping. It is not done, so that whoever resumes from here
@@ -77,6 +89,7 @@ pub(crate) fn mid_stage(
     let mut request = SaveRequest {
         status: Status::Interrupted,
         reason: Some(Reason::Abort),
+        mid_stage: true,
         artifacts: together(&partial, earlier),
         session: layout.run().to_owned(),
         execution_count,
@@ -86,7 +99,7 @@ pub(crate) fn mid_stage(
     loop {
         let error = match checkpoint::save(layout, &request) {
             Ok(saved) => {
-                let (checkpoint, mut warnings) = with_warnings(saved, true);
+                let (checkpoint, mut warnings) = with_warnings(saved);
                 warnings.extend(left_out);
                 return Ok((checkpoint, warnings));
             }
@@ -113,8 +126,17 @@ pub(crate) fn emergency(
     stage: &str,
     attempt: u32,
     reason: Reason,
+    session: Option<SessionState>,
 ) -> Result<WithWarnings, StageCheckpointError> {
-    let (checkpoint, mut warnings) = with_partial(layout, stage, attempt, reason)?;
+    let mut request = SaveRequest {
+        session: layout.run().to_owned(),
+        ..SaveRequest::emergency(stage, reason, Timestamp::now())
+    };
+    if let Some(session) = session {
+        session.note_in(&mut request);
+    }
+    let (checkpoint, mut warnings) = with_partial(layout, attempt, &request)?;
+    warnings.extend(append_cell(layout, &checkpoint.manifest));
     if let Err(error) = checkpoint::prune_after_save(layout, checkpoint::DEFAULT_KEEP, None) {
         warnings.push(not_pruned(&error_chain(&error)));
     }
@@ -123,16 +145,11 @@ pub(crate) fn emergency(
 
 fn with_partial(
     layout: &Layout,
-    stage: &str,
     attempt: u32,
-    reason: Reason,
+    request: &SaveRequest,
 ) -> Result<WithWarnings, StageCheckpointError> {
-    let request = SaveRequest {
-        session: layout.run().to_owned(),
-        ..SaveRequest::emergency(stage, reason, Timestamp::now())
-    };
-    let (made, mut warnings) = with_warnings(checkpoint::emergency(layout, &request)?, false);
-    let Ok(folder) = layout.attempt(stage, attempt) else { return Ok((made, warnings)) };
+    let (made, mut warnings) = with_warnings(checkpoint::emergency(layout, request)?);
+    let Ok(folder) = layout.attempt(&request.stage, attempt) else { return Ok((made, warnings)) };
     let artifacts = folder.join("artifacts");
     let mut partial: Vec<PathBuf> =
         publish::files_as_far_as_possible(&artifacts).iter().map(|file| artifacts.join(file)).collect();
@@ -143,9 +160,9 @@ fn with_partial(
     if partial.is_empty() {
         return Ok((made, warnings));
     }
-    match checkpoint::add_partial(layout, &made.id, &partial) {
+    match checkpoint::add_partial(layout, &made.manifest.checkpoint_id, &partial) {
         Ok(saved) => {
-            let (with_partial, more) = with_warnings(saved, false);
+            let (with_partial, more) = with_warnings(saved);
             warnings.extend(more);
             Ok((with_partial, warnings))
         }
@@ -185,7 +202,7 @@ fn together(own: &[PathBuf], earlier: &[EarlierArtifact]) -> Vec<PathBuf> {
     own.iter().chain(earlier).cloned().collect()
 }
 
-fn with_warnings(saved: SavedCheckpoint, is_mid_stage: bool) -> WithWarnings {
+fn with_warnings(saved: SavedCheckpoint) -> WithWarnings {
     let warnings = saved
         .warnings
         .iter()
@@ -196,17 +213,7 @@ fn with_warnings(saved: SavedCheckpoint, is_mid_stage: bool) -> WithWarnings {
             SaveWarning::NotPruned { why } => not_pruned(why),
         })
         .collect();
-    let manifest = saved.sealed.manifest;
-    let checkpoint = StageCheckpoint {
-        id: manifest.checkpoint_id,
-        status: manifest.status,
-        reason: manifest.reason,
-        // It was written a moment ago, by us.
-        created_at: manifest.created_at.parse().unwrap_or_default(),
-        artifacts: manifest.artifacts,
-        is_mid_stage,
-    };
-    (checkpoint, warnings)
+    (StageCheckpoint { manifest: saved.sealed.manifest }, warnings)
 }
 
 fn not_pruned(why: &str) -> String {
@@ -218,12 +225,12 @@ impl StageCheckpoint {
         What::Checkpoint {
             stage_id,
             attempt,
-            checkpoint_id: self.id.clone(),
-            status: self.status.name().to_owned(),
-            reason: self.reason.map(|reason| reason.name().to_owned()),
-            created_at: self.created_at,
-            artifacts: self.artifacts.len(),
-            mid_stage: self.is_mid_stage,
+            checkpoint_id: self.manifest.checkpoint_id.clone(),
+            status: self.manifest.status.name().to_owned(),
+            reason: self.manifest.reason.map(|reason| reason.name().to_owned()),
+            created_at: self.manifest.created(),
+            artifacts: self.manifest.artifacts.len(),
+            mid_stage: self.manifest.mid_stage,
         }
     }
 }

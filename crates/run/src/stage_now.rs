@@ -41,14 +41,14 @@ impl Known<'_> {
 
     fn input(&self, input: &Input, before: &Accepted) -> Option<AcceptedInput> {
         let content = InputContent::of(self.plan, self.layout, &input.source).ok()?;
-        let identity = content.identity();
+        let identity = content.identity(self.plan.most_files);
         let known = before.inputs.iter().find(|known| known.name == input.name);
         let known = known.filter(|known| Some(&known.identity) == identity.as_ref());
         let sha256 = match known {
             Some(known) => known.sha256.clone(),
             None => match input_content::accepted_sha256(self.plan, &input.source, self.accepted) {
                 Some(sha256) => sha256,
-                None => content.sha256(&|| true).ok()?,
+                None => content.sha256(self.plan.most_files, &|| true).ok()?,
             },
         };
         Some(AcceptedInput { name: input.name.clone(), sha256, identity: identity.unwrap_or_default() })

@@ -224,9 +224,7 @@ impl<'a> Watch<'a> {
     fn look_after(&mut self) {
         let root = self.supervised.root();
         if let Some(cause) = self.vitals.look_after(&self.clock, self.limits, root, self.observe) {
-            // While it is asked to end, it could take what is left of the machine's memory.
-            let grace = if cause == Cause::OutOfMemory { Grace::NONE } else { self.limits.grace };
-            self.begin_ending(cause, grace);
+            self.begin_ending(cause, cause.grace(self.limits.grace));
         }
     }
 
@@ -383,7 +381,7 @@ impl<'a> Watch<'a> {
         if stream == Stream::Output {
             let (vitals, observe) = (&mut self.vitals, &mut self.observe);
             self.markers.read(bytes, &mut |marker| {
-                vitals.marker(active);
+                vitals.marker(active, &marker);
                 observe(Observed::Marker(marker));
             });
         }
@@ -433,6 +431,7 @@ impl<'a> Watch<'a> {
             (Some(Cause::Aborted), _) => How::Aborted,
             (Some(Cause::Stalled), _) => How::Stalled,
             (Some(Cause::OutOfMemory), _) => How::OutOfMemory,
+            (Some(Cause::NoCheckpoint), _) => How::NoCheckpoint,
             (None, Some(Status::Exited(code))) => How::Exited(code),
             (None, Some(Status::Killed(signal))) => How::Killed(signal),
             // The shim was killed, and the tree with it.

@@ -87,7 +87,7 @@ const USUAL_PLAN: &str = "plan.toml";
 const LARGEST_IGNORE_FILE: u64 = 1 << 20;
 
 pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
-    let root = run_project::root(&arguments.repository)?;
+    let root = run_project::root_of_plan(&arguments.repository, arguments.plan.as_deref())?;
     if let Some(kind) = &arguments.new {
         return write_plan(kind, arguments.plan.as_deref(), &root, printer);
     }
@@ -117,7 +117,11 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
             true => String::new(),
             false => format!(", and those of {}, which are known only during the run", waiting.join(", ")),
         };
-        printer.text(&format!("`{}` is sound: {stages}{later}\n", path.display()));
+        let left_out = match plan.plan.left_out.as_slice() {
+            [] => String::new(),
+            ids => format!("; left out: {}", ids.join(", ")),
+        };
+        printer.text(&format!("`{}` is sound: {stages}{later}{left_out}\n", path.display()));
         let missing = needs::missing(&plan.plan, &root, &environment::all());
         for missing in &missing {
             let told = Warning::new(&missing.what);
@@ -173,7 +177,8 @@ fn up_to_date<'r>(plan: &Plan, runs: &'r [Layout]) -> Option<&'r Layout> {
     let newest = runs.first().filter(|layout| !control::is_taken(layout))?;
     let record = Record::read(&newest.events()).ok().filter(|record| !record.is_unfinished())?;
     let outlook = outlook::of_resume(plan, newest, &record, &[]);
-    let is_same = record.set == plan.set() && outlook.iter().all(|stage| stage.would == Would::Reuse);
+    let is_same = record.set == plan.set()
+        && outlook.iter().all(|stage| matches!(stage.would, Would::Reuse | Would::LeaveOut));
     is_same.then_some(newest)
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use checkpoint::layout::{NameError, Segment};
 use settings::{At, Place, Problem, Reader, TableOfKeys as _};
@@ -12,8 +13,8 @@ use super::fan_out::{ForEachLayer, Instance};
 use super::keys::{Grace, Kind, PlanLayer, Python, StageLayer, Stall};
 use super::parameters::{self, Filling, Parameters, TextFor};
 use super::{
-    DEFAULT_DURATION, Input, InputSource, LONGEST_WITHOUT_CHECKPOINT, Output, Plan, Program, SetParameter,
-    Stage, is_stage_id, resources,
+    DEFAULT_DURATION, Input, InputSource, LONGEST_DURATION, LONGEST_WITHOUT_CHECKPOINT, Output, Plan,
+    Program, SetParameter, Stage, is_stage_id, resources,
 };
 use crate::publish;
 
@@ -25,7 +26,8 @@ pub(super) fn check(
     reader: &mut Reader<'_>,
 ) -> Plan {
     let python = Python::finish(layer.python.unwrap_or_default());
-    let mut plan = Plan { python, ..Plan::default() };
+    let most_files = layer.most_files.unwrap_or(publish::MOST_FILES);
+    let mut plan = Plan { python, most_files, ..Plan::default() };
     match layer.title {
         Some(title) => match Segment::visible("report title", &title.value) {
             Ok(segment) => plan.title = segment.as_str().to_owned(),
@@ -47,6 +49,7 @@ pub(super) fn check(
         set: SetParameter::arguments(set),
         most_instances: layer.most_instances.unwrap_or(super::keys::MOST_INSTANCES),
         ids: ids(&drafts, reader),
+        most_files,
         drafts,
     };
     let mut checker = Checker::new(&written, reader, Expansion::default());
@@ -81,13 +84,18 @@ pub(super) struct Checker<'a, 'r, 't> {
 fn warning(stage: &StageLayer) -> Option<Problem> {
     let limit = stage.max_duration.as_ref()?;
     let is_long = limit.value > LONGEST_WITHOUT_CHECKPOINT;
-    (is_long && stage.mid_stage_checkpoints != Some(true)).then(|| {
-        limit.place.problem(format!(
-            "`{}` may run for {} s without a checkpoint; split it, or let it print `[CHECKPOINT:saved:…]` and say \
-             `midStageCheckpoints = true`",
-            stage.id.as_ref().map_or("the stage", |id| &id.value),
-            limit.value.as_secs()
-        ))
+    let is_unchecked = stage.is_unchecked == Some(true);
+    (is_long && (is_unchecked || stage.mid_stage_checkpoints != Some(true))).then(|| {
+        let id = stage.id.as_ref().map_or("the stage", |id| &id.value);
+        let (longest, most) = (limit.value.as_secs(), LONGEST_WITHOUT_CHECKPOINT.as_secs());
+        limit.place.problem(match is_unchecked {
+            true => format!("`{id}` may run for {longest} s without a checkpoint (`unchecked = true`)"),
+            false => format!(
+                "`{id}` may run for {longest} s: it is interrupted after {most} s without a checkpoint. Split it, or let it \
+                 print `[CHECKPOINT:saved:…]` at least that often and say `midStageCheckpoints = true`; `unchecked = true` \
+                 lets it run without"
+            ),
+        })
     })
 }
 
@@ -200,6 +208,16 @@ impl<'a, 'r, 't> Checker<'a, 'r, 't> {
                 self.problem(&command.place, message);
             }
         }
+        if let Some(limit) = &draft.max_duration
+            && limit.value > Duration::from_secs(LONGEST_DURATION.unsigned_abs())
+            && draft.mid_stage_checkpoints != Some(true)
+        {
+            let message = format!(
+                "a stage may take more than {LONGEST_DURATION} s only if it prints `[CHECKPOINT:saved:…]` on its way and says \
+                 `midStageCheckpoints = true`"
+            );
+            self.problem(&limit.place, message);
+        }
         let is_retryable = draft.is_retryable.unwrap_or(true);
         if let Some(retries) = &draft.retries
             && retries.value > 0
@@ -226,6 +244,7 @@ impl<'a, 'r, 't> Checker<'a, 'r, 't> {
             max_duration: draft.max_duration.as_ref().map_or(DEFAULT_DURATION, |limit| limit.value),
             dependencies,
             is_retryable,
+            is_unchecked: draft.is_unchecked.unwrap_or(false),
             retries: draft.retries.as_ref().map_or(0, |retries| retries.value),
             resources: resources::finish(&draft.resources.clone().unwrap_or_default()),
             backoff: draft.backoff.unwrap_or_default(),
@@ -370,17 +389,19 @@ impl<'a, 'r, 't> Checker<'a, 'r, 't> {
         }
         match self.inside_root(&path.value) {
             Ok(resolved) if resolved.is_file() => Some(source),
-            Ok(resolved) if resolved.is_dir() => match publish::files(&resolved) {
-                Ok(files) if files.is_empty() => {
-                    self.problem(&path.place, format!("the folder `{}` has no files", path.value));
-                    None
+            Ok(resolved) if resolved.is_dir() => {
+                match publish::files_up_to(&resolved, self.written.most_files) {
+                    Ok(files) if files.is_empty() => {
+                        self.problem(&path.place, format!("the folder `{}` has no files", path.value));
+                        None
+                    }
+                    Ok(_) => Some(source),
+                    Err(error) => {
+                        self.problem(&path.place, format!("the input `{}`: {error}", path.value));
+                        None
+                    }
                 }
-                Ok(_) => Some(source),
-                Err(error) => {
-                    self.problem(&path.place, format!("the input `{}`: {error}", path.value));
-                    None
-                }
-            },
+            }
             Ok(_) => {
                 let message = format!("the input `{}` is neither a file nor a folder", path.value);
                 self.problem(&path.place, message);
@@ -436,7 +457,7 @@ impl<'a, 'r, 't> Checker<'a, 'r, 't> {
                 self.problem(&path.place, message);
                 continue;
             }
-            outputs.push(Output { name: name.value.clone(), path: inner });
+            outputs.push(Output { name: name.value.clone(), path: inner, place: path.place.clone() });
         }
         outputs
     }

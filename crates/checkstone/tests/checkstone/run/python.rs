@@ -90,6 +90,9 @@ fn what_a_cell_had_put_out_when_checkstone_was_killed_is_on_disk_and_in_the_note
     let whole = cells.iter().find(|(source, _)| source.contains("'whole'")).unwrap();
     assert_eq!(whole.1, "half 1\n**shown**more\nwhole 2\n");
     assert!(!project.read("notebooks/study.ipynb").contains("\"running\""));
+    // It stands for the emergency checkpoint of the attempt that was lost.
+    let emergencies = cells.iter().filter(|(source, _)| source.starts_with("# [CHECKPOINT:emergency:"));
+    assert_eq!(emergencies.count(), 1);
     assert_eq!(accepted_by_origin(&project), 3);
 }
 
@@ -147,4 +150,70 @@ fn an_abort_while_the_kernel_starts_leaves_an_emergency_checkpoint_and_no_proces
         assert_eq!(resumed.code, Some(0), "{resumed:?}");
         assert_eq!(project.state("S01_load_data"), "COMPLETED");
     }
+}
+
+/// A new run takes over a session that is whole; if one of its stages has to run, those before it do as well.
+#[test]
+fn python_stages_are_made_once_if_the_whole_session_is_as_it_was() {
+    let count = "with open('ran', 'a') as ran: ran.write(STAGE + '\\n')\nopen(os.environ['CHECKSTONE_ARTIFACT_DIR'] + '/a', 'w').write(str(value))";
+    let cell = |id: &str, code: &str| {
+        let code = format!("import os\n{code}\n{}", count.replace("STAGE", &format!("'{id}'")));
+        stage(id, &code).replace("goal", "outputs = { a = \"a\" }\ngoal")
+    };
+    let plan = |second: &str, last: &str| {
+        [
+            "title = \"study\"\n".to_owned(),
+            cell("S01_load_data", "value = 1"),
+            cell("S02_use_data", second),
+            super::stage(
+                "S03_copy_data",
+                &format!("command = 'cat $CHECKSTONE_INPUT_A > $CHECKSTONE_ARTIFACT_DIR/{last}; echo {last} >> ran'\ninputs = \"S02_use_data/a\""),
+            ),
+        ]
+        .concat()
+    };
+    let project = Project::new(&plan("value += 1", "b"));
+    let environment = environment();
+    let run = |arguments: &[&str]| {
+        let _ = std::fs::remove_file(project.path("ran"));
+        let done = project.checkstone(arguments).env("VIRTUAL_ENV", &environment).answer();
+        assert_eq!(done.code, Some(0), "{done:?}");
+        let ran = std::fs::read_to_string(project.path("ran")).unwrap_or_default();
+        (ran.lines().map(str::to_owned).collect::<Vec<_>>(), without_durations(&done.stdout))
+    };
+    assert_eq!(run(&["run", "--id", "r1"]).0, ["S01_load_data", "S02_use_data", "b"]);
+    project.workplace.write("plan.toml", &plan("value += 1", "c"));
+    insta::assert_snapshot!(run(&["run", "--dry-run"]).1, @"
+    S01_load_data  made by run `r1`
+    S02_use_data   made by run `r1`
+    S03_copy_data  would run: command changed
+    1 of 3 stages would run
+    ");
+    assert_eq!(run(&["run", "--id", "r2"]).0, ["c"]);
+    assert_eq!(project.read("reports/study/r2/S03_copy_data/c"), "2");
+    // What the second one begins with is not there, so that the first one is run as well.
+    project.workplace.write("plan.toml", &plan("value += 2", "c"));
+    insta::assert_snapshot!(run(&["run", "--dry-run"]).1, @"
+    S01_load_data  would run: a new run begins with an empty Python session
+    S02_use_data   would run: command changed
+    S03_copy_data  may run: `S02_use_data` runs first
+    2 of 3 stages would run, and 1 may run
+    ");
+    assert_eq!(run(&["run", "--id", "r3"]).0, ["S01_load_data", "S02_use_data", "c"]);
+    assert_eq!(project.read("reports/study/r3/S03_copy_data/c"), "3");
+}
+
+/// The kernel with all that it started counts, and is not asked to end first.
+#[test]
+fn a_cell_that_uses_too_much_memory_is_ended_with_its_kernel() {
+    let cell = stage("S01_fill_memory", "hold = bytearray(900 << 20)\nimport time\ntime.sleep(1000)")
+        .replace("goal", "resources = { memory = \"500M\" }\ngoal");
+    let project = Project::new(&format!("title = \"study\"\n{cell}"));
+    let done = project.checkstone(&["run", "--id", "r1"]).env("VIRTUAL_ENV", environment()).answer();
+    assert_eq!(done.code, Some(1), "{done:?}");
+    let events = project.events();
+    let failed = events.iter().find(|event| event["to"] == "FAILED").unwrap();
+    assert_eq!(failed["ending"]["how"], "out-of-memory", "{failed}");
+    let asked: Vec<&Value> = events.iter().filter(|event| event["signal"] == "SIGINT").collect();
+    assert_eq!(asked, Vec::<&Value>::new());
 }
