@@ -8,6 +8,7 @@ import pandas as pd
 
 models = json.loads(pathlib.Path(os.environ["CHECKSTONE_INPUTS"]).read_text())["metrics"]
 results = pd.DataFrame([{**model["parameters"], **json.loads(pathlib.Path(model["path"]).read_text())} for model in models])
+results = results[["rate", "seed", "accuracy", "loss"]].sort_values(["rate", "seed"])
 results.to_csv(pathlib.Path(os.environ["CHECKSTONE_ARTIFACT_DIR"]) / "results.csv", index=False)
 mean = results.groupby("rate")["accuracy"].mean()
 print(f"[METRIC:best_rate] {mean.idxmax()}")

@@ -16,8 +16,6 @@ const IMPORTS: &str = include_str!("needs/imports.py");
 /// Python itself starts in well under a second; with a cold disk it may take some.
 const LIMIT: Duration = Duration::from_secs(20);
 const LARGEST_SCRIPT: u64 = 1 << 20;
-/// What a kernel is started with.
-const KERNEL: &str = "ipykernel";
 
 /// Modules whose package has another name.
 const PACKAGES: &[(&str, &str)] = &[
@@ -102,11 +100,14 @@ fn script(stage: &Stage, program: &Path, arguments: &[String], root: &Path) -> O
 
 /// How packages come into a Python that is not the project's by name.
 fn installing(python: &Path, packages: &str) -> String {
-    let is_own = python.parent().and_then(Path::parent).is_some_and(|folder| folder.join("pyvenv.cfg").is_file());
+    let is_own =
+        python.parent().and_then(Path::parent).is_some_and(|folder| folder.join("pyvenv.cfg").is_file());
     match is_own {
         true => format!("{} -m pip install {packages}", python.display()),
         // Systems do not like packages to be installed into their own Python.
-        false => format!("python3 -m venv .venv && . .venv/bin/activate && python3 -m pip install {packages}"),
+        false => {
+            format!("python3 -m venv .venv && . .venv/bin/activate && python3 -m pip install {packages}")
+        }
     }
 }
 
@@ -133,7 +134,7 @@ fn missing_in_kernel(plan: &Plan, root: &Path, environment: &[(OsString, OsStrin
         code,
         folder: root.join(&stage.directory),
     };
-    let mut sources = vec![source(first, format!("import {KERNEL}"))];
+    let mut sources = vec![source(first, "import ipykernel".to_owned())];
     sources.extend(cells.iter().filter_map(|stage| Some(source(stage, code(stage)?))));
     let install = |packages: &str| python.install(packages);
     missing_modules(Path::new(python.argv.first()?), &sources, environment, &install)

@@ -81,8 +81,12 @@ fn compare(root: &Path, a: &str, b: &str, json: bool, printer: &Printer) -> Resu
 
 fn side_by_side(comparison: &Comparison, width: Option<usize>) -> String {
     let Comparison { a, b, parameters, metrics, durations } = comparison;
-    let mut table =
-        Table::new([Column::left(0), Column::left(0).at_most(40), Column::left(0).at_most(40), Column::left(0)]);
+    let mut table = Table::new([
+        Column::left(0),
+        Column::left(0).at_most(40),
+        Column::left(0).at_most(40),
+        Column::left(0),
+    ]);
     let mut fact = |name: &str, of: &dyn Fn(&ComparedRun) -> String| {
         table.row([name.into(), Cell::styled(of(a), STRONG), Cell::styled(of(b), STRONG), "".into()]);
     };
@@ -118,7 +122,9 @@ fn row(value: &ComparedValue, unit: &str) -> [Cell; 4] {
         Some(stage) => visible(stage),
         None => visible(&value.name),
     };
-    let text = |text: &Option<String>| text.as_ref().map_or_else(|| "-".to_owned(), |text| visible(&text::shortened_number(text)) + unit);
+    let text = |text: &Option<String>| {
+        text.as_ref().map_or_else(|| "-".to_owned(), |text| visible(&text::shortened_number(text)) + unit)
+    };
     let change = value.change.filter(|change| *change != 0.0).map(|change| {
         let sign = if change > 0.0 { "+" } else { "" };
         format!("{sign}{}{unit}", text::shortened_number(&change.to_string()))

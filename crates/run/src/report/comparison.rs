@@ -120,7 +120,8 @@ fn compared(a: Vec<(Key, String)>, b: Vec<(Key, String)>) -> Vec<ComparedValue> 
 
 impl ComparedValue {
     fn of((stage, name): Key, a: Option<String>, b: Option<String>) -> Self {
-        let number = |text: &Option<String>| text.as_ref()?.parse::<f64>().ok().filter(|value| value.is_finite());
+        let number =
+            |text: &Option<String>| text.as_ref()?.parse::<f64>().ok().filter(|value| value.is_finite());
         let change = number(&a).zip(number(&b)).map(|(a, b)| b - a);
         let differs = change.map_or(a != b, |change| change != 0.0);
         Self { stage, name, a, b, differs, change }

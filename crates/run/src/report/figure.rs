@@ -59,7 +59,8 @@ fn media(path: &str) -> Option<&'static str> {
 /// Whether it begins as its kind does, and a PNG also ends so: one that a stage left half-written shows nothing.
 fn is_sound(figure: &Figure) -> bool {
     let bytes = if figure.media == "image/svg+xml" { figure.bytes.trim_ascii_start() } else { &figure.bytes };
-    let begins_well = MEDIA.iter().any(|(_, media, start)| *media == figure.media && bytes.starts_with(start));
+    let begins_well =
+        MEDIA.iter().any(|(_, media, start)| *media == figure.media && bytes.starts_with(start));
     begins_well && (figure.media != "image/png" || bytes.ends_with(b"IEND\xaeB`\x82"))
 }
 

@@ -38,7 +38,7 @@ pub(super) fn page(report: &Report) -> String {
     facts(&mut body, report);
     parameters(&mut body, report);
     let metrics = metric::sheets(story, &report.metrics);
-    section(&mut body, "Metrics", &metrics, 0, |body, sheet| self::sheet(body, sheet));
+    section(&mut body, "Metrics", &metrics, 0, sheet);
     said(&mut body, story);
     section(&mut body, "Pictures", &report.figures, report.figures_left_out, |body, figure| {
         let stage = text::html_text(&figure.stage);
@@ -54,8 +54,9 @@ pub(super) fn page(report: &Report) -> String {
             text::base64(&figure.bytes)
         );
     });
-    section(&mut body, "Tables", &report.sheets, report.sheets_left_out, |body, sheet| self::sheet(body, sheet));
-    let _ = write!(body, "<h2>Stages</h2>\n<div class=\"chart\">\n{}</div>\n{}", gantt::chart(story), legend());
+    section(&mut body, "Tables", &report.sheets, report.sheets_left_out, sheet);
+    let _ =
+        write!(body, "<h2>Stages</h2>\n<div class=\"chart\">\n{}</div>\n{}", gantt::chart(story), legend());
     stages(&mut body, story);
     artifacts(&mut body, report);
     if !story.warnings.is_empty() {
@@ -169,7 +170,8 @@ fn sheet(body: &mut String, sheet: &Sheet) {
             let path = format!("{}/{path}", sheet.stage);
             Some(format!("<a href=\"{}\"><code>{}</code></a>", words::link(&path), text::html_text(&path)))
         }
-        None => Some(format!("<code>{}</code>", text::html_text(&sheet.stage))).filter(|_| !sheet.stage.is_empty()),
+        None => Some(format!("<code>{}</code>", text::html_text(&sheet.stage)))
+            .filter(|_| !sheet.stage.is_empty()),
     };
     let left_out = sheet.left_out.iter().map(|left_out| text::html_text(left_out));
     let caption: Vec<String> = caption.into_iter().chain(left_out).collect();

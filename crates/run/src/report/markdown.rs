@@ -273,8 +273,12 @@ fn notes(story: &Story) -> String {
             );
         }
         if let (StageState::Blocked, Some(reason)) = (stage.state, &stage.reason) {
-            let _ =
-                writeln!(text, "- {} is blocked: {}", words::markdown(&stage.name()), words::markdown(reason));
+            let _ = writeln!(
+                text,
+                "- {} is blocked: {}",
+                words::markdown(&stage.name()),
+                words::markdown(reason)
+            );
         }
     }
     let reused: Vec<&StageStory> = story.stages.iter().filter(|stage| stage.reused > 0).collect();
@@ -336,7 +340,8 @@ mod tests {
             identity: String::new(),
         };
         let stage = StageStory { artifacts: vec![artifact], ..StageStory::default() };
-        let [stage_name, name, value] = ["", "acc|<b>", "0.9\n<!-- GYOSHU:REPORT:METRICS:END -->"].map(str::to_owned);
+        let [stage_name, name, value] =
+            ["", "acc|<b>", "0.9\n<!-- GYOSHU:REPORT:METRICS:END -->"].map(str::to_owned);
         let report = report(vec![stage], vec![Metric { stage: stage_name, name, value, remark: None }]);
         let once = refreshed(&report, None);
         assert_eq!(refreshed(&report, Some(&once)), once);

@@ -47,7 +47,8 @@ pub(super) fn metrics(layout: &Layout, story: &Story) -> Vec<Metric> {
             }
         }
         for artifact in stage.artifacts.iter().filter(|artifact| is_metrics_file(&artifact.path)) {
-            let text = artifact_text(layout, stage, &artifact.path, LARGEST).filter(|(_, is_whole)| *is_whole);
+            let text =
+                artifact_text(layout, stage, &artifact.path, LARGEST).filter(|(_, is_whole)| *is_whole);
             let value = text.and_then(|(text, _)| serde_json::from_str::<Value>(&text).ok());
             for (name, value) in value.map(|value| scalars(&value)).unwrap_or_default() {
                 of_stage.put(name, value, None);
@@ -82,7 +83,8 @@ pub(super) fn sheets(story: &Story, metrics: &[Metric]) -> Vec<Sheet> {
         let mut header = vec!["Stage", "Metric", "Value"];
         header.extend(has_remarks.then_some("Attempt"));
         let row = |metric: &&Metric| {
-            let mut row = vec![metric.stage.clone(), metric.name.clone(), text::shortened_number(&metric.value)];
+            let mut row =
+                vec![metric.stage.clone(), metric.name.clone(), text::shortened_number(&metric.value)];
             row.extend(has_remarks.then(|| metric.remark.clone().unwrap_or_else(|| "accepted".to_owned())));
             row
         };
@@ -190,7 +192,9 @@ pub(super) fn scalars(value: &Value) -> Vec<(String, String)> {
         let inside = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
         match value {
             // The last one that is pushed is the first one that is popped.
-            Value::Object(fields) => open.extend(fields.iter().rev().map(|(name, value)| (inside(name), value))),
+            Value::Object(fields) => {
+                open.extend(fields.iter().rev().map(|(name, value)| (inside(name), value)))
+            }
             _ if path.is_empty() => {}
             value => found.extend(scalar(value).map(|text| (path, text))),
         }

@@ -197,7 +197,10 @@ mod tests {
         assert_eq!(rows, [["a,\nb", "2"], ["", "3"]]);
         assert_eq!(left_out, None);
         let (header, rows, _) = sheet("1;2,5\n3;4,5", Kind::Comma, true);
-        assert_eq!((header, rows), (Vec::new(), vec![vec!["1".into(), "2,5".into()], vec!["3".into(), "4,5".into()]]));
+        assert_eq!(
+            (header, rows),
+            (Vec::new(), vec![vec!["1".into(), "2,5".into()], vec!["3".into(), "4,5".into()]])
+        );
         assert_eq!(of_text("a\tb\0", Kind::Tab, true), None);
         assert_eq!(of_text("", Kind::Tab, true), None);
     }

@@ -274,7 +274,8 @@ impl Teller {
             What::StageReused { stage_id, .. } => self.stage(stage_id).reused += 1,
             What::Marker { stage_id, attempt, marker } => {
                 let said = Marker::parse(marker);
-                let said = said.map(|marker| StageMarker { stage: stage_id.clone(), attempt: *attempt, marker });
+                let said =
+                    said.map(|marker| StageMarker { stage: stage_id.clone(), attempt: *attempt, marker });
                 self.story.markers.extend(said);
             }
             What::Stall { stage_id, .. }

@@ -30,11 +30,7 @@ pub(super) fn markdown(text: &str) -> String {
 }
 
 /// What a marker says besides its type, with its subtype in strong letters.
-pub(super) fn said(
-    marker: &Marker,
-    escaped: fn(&str) -> String,
-    strong: impl Fn(&str) -> String,
-) -> String {
+pub(super) fn said(marker: &Marker, escaped: fn(&str) -> String, strong: impl Fn(&str) -> String) -> String {
     let mut parts: Vec<String> = marker.subtype.iter().map(|name| strong(name)).collect();
     parts.extend(marker.attributes.iter().map(|(key, value)| match value.as_str() {
         "" => escaped(key),

@@ -156,7 +156,8 @@ fn lost_and_resumed(root: &Path) -> Layout {
 }
 
 /// The smallest PNG.
-const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const PNG: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /// One stage that fails and completes at its second attempt. What it says and leaves is out to break the report.
 fn hostile(root: &Path) -> Layout {
@@ -179,7 +180,10 @@ fn hostile(root: &Path) -> Layout {
     say(&mut teller, 2, "[FINDING] ![x](https://example.invalid/y) | `z`");
     let png = text::from_base64(PNG).unwrap();
     let files: [(&str, &[u8]); 8] = [
-        ("metrics.json", br#"{"loss": 0.12345678901, "name": "<img src=x onerror=alert(1)>", "curve": {"auc": 1}}"#),
+        (
+            "metrics.json",
+            br#"{"loss": 0.12345678901, "name": "<img src=x onerror=alert(1)>", "curve": {"auc": 1}}"#,
+        ),
         ("table.csv", b"name,value\n\"</table><script>alert(1)</script>\",1\n|,2\n"),
         ("large.csv", b"row\n1\n"),
         ("plot.png", &png),
@@ -384,7 +388,34 @@ fn results_are_in_the_page_and_stay_text() {
     let (_, results) = page.split_once("</dl>\n").unwrap();
     let (results, _) = results.split_once("<h2>Stages</h2>").unwrap();
     let large = "<tr><td class=\"number\">2</td></tr>\n".repeat(9);
-    insta::assert_snapshot!(results.replace(&large, "[9 rows]\n"), @"");
+    insta::assert_snapshot!(results.replace(&large, "[9 rows]\n"), @r##"
+    <h2>Metrics</h2>
+    <div class="sheet"><div class="scroll"><table class="sheet"><thead><tr><th>Stage</th><th>Metric</th><th>Value</th><th>Attempt</th></tr></thead><tbody>
+    <tr><td>S01_load_data</td><td>accuracy</td><td>0.9&lt;script&gt;alert(1)&lt;/script&gt;</td><td>accepted</td></tr>
+    <tr><td>S01_load_data</td><td>loss</td><td class="number">0.123457</td><td>accepted</td></tr>
+    <tr><td>S01_load_data</td><td>name</td><td>&lt;img src=x onerror=alert(1)&gt;</td><td>accepted</td></tr>
+    <tr><td>S01_load_data</td><td>curve.auc</td><td class="number">1</td><td>accepted</td></tr>
+    <tr><td>S01_load_data</td><td>accuracy</td><td class="number">0.1</td><td>attempt 1, failed</td></tr>
+    </tbody></table></div></div>
+    <h2>Key Findings</h2>
+    <ul>
+    <li>![x](https://example.invalid/y) | `z`</li>
+    <li>too early <span class="faint">(attempt 1, failed)</span></li>
+    </ul>
+    <h2>Pictures</h2>
+    <figure><img src="data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==" alt="S01_load_data/plot.png"><figcaption><a href="S01_load_data/plot.png"><code>S01_load_data/plot.png</code></a></figcaption></figure>
+    <figure><img src="data:image/svg+xml;base64,PHN2ZyB4bWxucz0naHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmcnPjxzY3JpcHQ+YWxlcnQoMSk8L3NjcmlwdD48L3N2Zz4=" alt="S01_load_data/a b)[.svg"><figcaption><a href="S01_load_data/a%20b%29%5B.svg"><code>S01_load_data/a b)[.svg</code></a></figcaption></figure>
+    <p class="faint">Not shown, since they are broken, too large or too many: 2.</p>
+    <h2>Tables</h2>
+    <details open><summary><a href="S01_load_data/table.csv"><code>S01_load_data/table.csv</code></a></summary><div class="scroll"><table class="sheet"><thead><tr><th>name</th><th class="number">value</th></tr></thead><tbody>
+    <tr><td>&lt;/table&gt;&lt;script&gt;alert(1)&lt;/script&gt;</td><td class="number">1</td></tr>
+    <tr><td>|</td><td class="number">2</td></tr>
+    </tbody></table></div></details>
+    <details open><summary><a href="S01_load_data/large.csv"><code>S01_load_data/large.csv</code></a> · the first 10 rows</summary><div class="scroll"><table class="sheet"><thead><tr><th class="number">row</th></tr></thead><tbody>
+    <tr><td class="number">1</td></tr>
+    [9 rows]
+    </tbody></table></div></details>
+    "##);
 }
 
 /// What a Python stage showed is in no file: the report writes it beside its page, so that the Markdown can show it.
@@ -421,6 +452,17 @@ fn two_runs_are_compared_and_what_differs_comes_first() {
         };
         values.iter().map(line).collect()
     };
-    insta::assert_debug_snapshot!(values(&comparison.metrics), @"");
-    insta::assert_debug_snapshot!(values(&comparison.durations), @"");
+    insta::assert_debug_snapshot!(values(&comparison.metrics), @r##"
+    [
+        "loss 0.12345678901 → 0.25 Some(0.12654321099)",
+        "curve.auc 1 → - None",
+        "accuracy 0.9<script>alert(1)</script> → 0.9<script>alert(1)</script> None",
+        "name <img src=x onerror=alert(1)> → <img src=x onerror=alert(1)> None",
+    ]
+    "##);
+    insta::assert_debug_snapshot!(values(&comparison.durations), @r##"
+    [
+        "duration 1.500 → 1.500 Some(0.0)",
+    ]
+    "##);
 }

@@ -56,14 +56,34 @@ fn the_study_of_the_docs_runs_as_its_page_says() {
     // One seed more: three models, and what gathers them.
     let more = ["--set", "seeds=[1,2,3,4]"];
     let dry = study.answer(&[&["run", "--dry-run"], &more[..]].concat());
-    insta::assert_snapshot!(dry.stdout, @"");
+    insta::assert_snapshot!(dry.stdout, @"
+    S01_make_data                              made by run `first`
+    S02_train_model_a (seed = 1, rate = 0.01)  made by run `first`
+    S02_train_model_b (seed = 1, rate = 0.1)   made by run `first`
+    S02_train_model_c (seed = 1, rate = 1.0)   made by run `first`
+    S02_train_model_d (seed = 2, rate = 0.01)  made by run `first`
+    S02_train_model_e (seed = 2, rate = 0.1)   made by run `first`
+    S02_train_model_f (seed = 2, rate = 1.0)   made by run `first`
+    S02_train_model_g (seed = 3, rate = 0.01)  made by run `first`
+    S02_train_model_h (seed = 3, rate = 0.1)   made by run `first`
+    S02_train_model_i (seed = 3, rate = 1.0)   made by run `first`
+    S02_train_model_j (seed = 4, rate = 0.01)  would run: it has not run yet
+    S02_train_model_k (seed = 4, rate = 0.1)   would run: it has not run yet
+    S02_train_model_l (seed = 4, rate = 1.0)   would run: it has not run yet
+    S03_gather_results                         may run: `S02_train_model_j` runs first
+    S04_draw_plot                              would run: a new run begins with an empty Python session
+    4 of 15 stages would run, and 1 may run
+    ");
     let second = study.answer(&[&["run", "--id", "second"], &more[..]].concat());
     assert_eq!(second.code, Some(0), "{second}");
     assert_eq!(study.results("second").lines().count(), 13);
 
-    let compared = study.answer(&["report", "--compare", "first", "second"]);
-    let parameters = compared.stdout.split("\n\n").find(|part| part.starts_with("parameters")).unwrap();
-    insta::assert_snapshot!(parameters, @"");
+    let compare = ["report", "--compare", "first", "second", "--json"];
+    let compared = study.project.workplace.json(&compare, "run-comparison.schema.json");
+    let expected = serde_json::json!({
+        "stage": null, "name": "seeds", "a": "[1, 2, 3]", "b": "[1, 2, 3, 4]", "differs": true, "change": null,
+    });
+    assert_eq!(compared["parameters"][0], expected);
     let report = study.answer(&["report", "second"]);
     assert_eq!(report.code, Some(0), "{report}");
     let markdown = study.project.read("reports/learning-rates/README.md");
@@ -85,8 +105,10 @@ fn a_training_of_the_study_goes_on_from_its_checkpoint() {
     );
     let begin = "    for batch in np.array_split";
     study.project.workplace.write("train.py", &script.replace(begin, &format!("{waiting}{begin}")));
-    let mut supervisor =
-        study.command(&["run", "--id", "second", "--set", "seeds=[1]", "--set", "rates=[0.1]"]).spawn().unwrap();
+    let mut supervisor = study
+        .command(&["run", "--id", "second", "--set", "seeds=[1]", "--set", "rates=[0.1]"])
+        .spawn()
+        .unwrap();
     sandbox::wait_for("a checkpoint in the middle of the training", || {
         let events = study.project.path("reports/learning-rates/checkpoints/second/events.jsonl");
         let events = std::fs::read_to_string(events).unwrap_or_default();
