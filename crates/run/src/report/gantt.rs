@@ -195,8 +195,9 @@ fn bar(svg: &mut String, scale: &Scale, top: f64, stage: &str, attempt: &Attempt
                 let time = SignedDuration::from_millis(i64::try_from(*milliseconds).unwrap_or(i64::MAX));
                 ("suspended", format!("suspended for {}", words::duration(time)))
             }
-            What::Checkpoint { checkpoint_id, status, .. } => {
-                ("checkpoint", format!("checkpoint {checkpoint_id} ({status})"))
+            What::Checkpoint { checkpoint_id, status, mid_stage, .. } => {
+                let kind = words::checkpoint_kind(status, *mid_stage);
+                ("checkpoint", format!("checkpoint {checkpoint_id} ({kind})"))
             }
             _ => continue,
         };

@@ -274,8 +274,9 @@ fn happened(stage: &StageStory, attempt: &Attempt) -> Vec<String> {
             What::Signal { signal, .. } => format!("sent {}", text::html_text(signal)),
             What::Stall { signal, .. } => format!("stalled: {}", text::html_text(signal)),
             What::Suspended { milliseconds, .. } => format!("suspended for {milliseconds} ms"),
-            What::Checkpoint { checkpoint_id: id, status, .. } => {
-                format!("checkpoint <code>{}</code> ({})", text::html_text(id), text::html_text(status))
+            What::Checkpoint { checkpoint_id: id, status, mid_stage, .. } => {
+                let kind = words::checkpoint_kind(status, *mid_stage);
+                format!("checkpoint <code>{}</code> ({})", text::html_text(id), text::html_text(kind))
             }
             _ => continue,
         });

@@ -29,6 +29,11 @@ pub(super) fn markdown(text: &str) -> String {
     escaped
 }
 
+/// One that a stage asked for on its way has the format's word for interrupts, and interrupted nothing.
+pub(super) fn checkpoint_kind(status: &str, is_mid_stage: bool) -> &str {
+    if is_mid_stage { "mid-stage" } else { status }
+}
+
 /// What a marker says besides its type, with its subtype in strong letters.
 pub(super) fn said(marker: &Marker, escaped: fn(&str) -> String, strong: impl Fn(&str) -> String) -> String {
     let mut parts: Vec<String> = marker.subtype.iter().map(|name| strong(name)).collect();
