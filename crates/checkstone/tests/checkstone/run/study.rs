@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use sandbox::{Answer, RunToEnd as _};
+use serde_json::Value;
 
 use super::Project;
 use super::python::environment;
@@ -55,25 +56,26 @@ fn the_study_of_the_docs_runs_as_its_page_says() {
 
     // One seed more: three models, and what gathers them.
     let more = ["--set", "seeds=[1,2,3,4]"];
-    let dry = study.answer(&[&["run", "--dry-run"], &more[..]].concat());
-    insta::assert_snapshot!(dry.stdout, @"
-    S01_make_data                              made by run `first`
-    S02_train_model_a (seed = 1, rate = 0.01)  made by run `first`
-    S02_train_model_b (seed = 1, rate = 0.1)   made by run `first`
-    S02_train_model_c (seed = 1, rate = 1.0)   made by run `first`
-    S02_train_model_d (seed = 2, rate = 0.01)  made by run `first`
-    S02_train_model_e (seed = 2, rate = 0.1)   made by run `first`
-    S02_train_model_f (seed = 2, rate = 1.0)   made by run `first`
-    S02_train_model_g (seed = 3, rate = 0.01)  made by run `first`
-    S02_train_model_h (seed = 3, rate = 0.1)   made by run `first`
-    S02_train_model_i (seed = 3, rate = 1.0)   made by run `first`
-    S02_train_model_j (seed = 4, rate = 0.01)  would run: it has not run yet
-    S02_train_model_k (seed = 4, rate = 0.1)   would run: it has not run yet
-    S02_train_model_l (seed = 4, rate = 1.0)   would run: it has not run yet
-    S03_gather_results                         may run: `S02_train_model_j` runs first
-    S04_draw_plot                              would run: a new run begins with an empty Python session
-    4 of 15 stages would run, and 1 may run
-    ");
+    let dry = study
+        .project
+        .workplace
+        .json(&[&["run", "--dry-run", "--json"], &more[..]].concat(), "run-outlook.schema.json");
+    let is_new = |stage: &&Value| stage["would"] != "reuse";
+    let new: Vec<&str> = dry["stages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(is_new)
+        .map(|stage| stage["stageId"].as_str().unwrap())
+        .collect();
+    let expected = [
+        "S02_train_model_j",
+        "S02_train_model_k",
+        "S02_train_model_l",
+        "S03_gather_results",
+        "S04_draw_plot",
+    ];
+    assert_eq!(new, expected);
     let second = study.answer(&[&["run", "--id", "second"], &more[..]].concat());
     assert_eq!(second.code, Some(0), "{second}");
     assert_eq!(study.results("second").lines().count(), 13);
