@@ -5,6 +5,7 @@ mod faults;
 mod hostile;
 mod incremental;
 mod kills;
+mod needs;
 mod notifications;
 mod origin;
 mod page;
@@ -14,6 +15,8 @@ mod python;
 mod random;
 mod resources;
 mod resumes;
+#[cfg(feature = "python")]
+mod study;
 mod told;
 
 use std::path::PathBuf;
