@@ -15,7 +15,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use checkpoint::layout::{Layout, NameError};
-use checkpoint::manifest::Artifact;
+use checkpoint::manifest::{Artifact, Status};
 use jiff::Timestamp;
 use supervise::{Controls, Isolation, Observed, Signal, SweepError};
 use text::error_chain;
@@ -29,7 +29,7 @@ use crate::publish::PublishError;
 use crate::record::{RecordError, Recorder, StageRecord};
 use crate::secret_values::SecretValues;
 use crate::session_order::SessionOrder;
-use crate::stage_checkpoint::StageCheckpoint;
+use crate::stage_checkpoint::{COPIES, StageCheckpoint};
 use crate::state::{RunState, StageState};
 
 use session::SessionToBeginWith;
@@ -38,7 +38,7 @@ pub use begin::{PlanText, abort_lost, can_run, resume, run};
 
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A checkpoint holds all artifacts of the run up to this many, and beyond it those that are still needed.
+/// A checkpoint of a Python stage holds all artifacts of the run up to this many, and beyond it those that are still needed.
 const ARTIFACTS_IN_CHECKPOINT: usize = 2000;
 
 #[derive(Clone, Debug)]
@@ -162,6 +162,9 @@ struct Engine<'a> {
     is_aborting: bool,
     has_failed: bool,
     checkpoints: u64,
+    /// Results were replaced, or checkpoints hold what stages left half-way: there may be something to free at the end.
+    may_free: bool,
+    has_told_of_copies: bool,
     sender: Sender<Message>,
     receiver: Receiver<Message>,
 }
@@ -208,6 +211,8 @@ impl<'a> Engine<'a> {
             is_aborting: false,
             has_failed: false,
             checkpoints: 0,
+            may_free: false,
+            has_told_of_copies: false,
             sender,
             receiver,
         }
@@ -438,15 +443,22 @@ impl<'a> Engine<'a> {
         Ok(attempt)
     }
 
-    /// What the run has published so far, as far as a checkpoint should hold it.
+    /// What a checkpoint should hold besides what its stage makes: what a session is brought back from, and nothing where there is
+    /// none. The record holds on to what the other stages published, so that a checkpoint costs what its stage made, not what the
+    /// run has.
     fn earlier_artifacts(&self, starting: usize) -> Vec<EarlierArtifact> {
         let completed = |index: &usize| {
             *index != starting
                 && self.stages.get(*index).is_some_and(|stage| stage.standing == Standing::Completed)
         };
-        let session = self.session_before(starting).map(|before| before.stage);
+        let session = self.session_order.stages();
+        if !session.contains(&starting) {
+            let wanted = session.iter().copied().filter(completed);
+            return wanted.flat_map(|index| self.published_artifacts(index)).collect();
+        }
+        let before = self.session_before(starting).map(|before| before.stage);
         let is_needed = |index: &usize| {
-            session == Some(*index)
+            before == Some(*index)
                 || self.stages.get(*index).is_some_and(|stage| {
                     stage.dependents.iter().any(|dependent| {
                         self.stages.get(*dependent).is_some_and(|next| next.standing != Standing::Completed)
@@ -536,12 +548,17 @@ impl<'a> Engine<'a> {
                 Ok(())
             }
             AttemptProgress::Checkpoint(checkpoint) => self.note_checkpoint(index, &checkpoint),
+            AttemptProgress::Warning(text) if text == COPIES => {
+                let is_first = !std::mem::replace(&mut self.has_told_of_copies, true);
+                if is_first { self.warn(None, text) } else { Ok(()) }
+            }
             AttemptProgress::Warning(text) => self.warn(Some(index), text),
         }
     }
 
     fn note_checkpoint(&mut self, index: usize, checkpoint: &StageCheckpoint) -> Result<(), EngineError> {
         self.checkpoints += 1;
+        self.may_free |= checkpoint.status != Status::Saved;
         let what = checkpoint.event(self.id(index), self.attempt_number(index));
         self.append(what)
     }
@@ -553,6 +570,7 @@ impl<'a> Engine<'a> {
         }
         let unaccepted = match result {
             Ok(accepted) => {
+                self.may_free |= self.recorded(index).is_some_and(|before| before.accepted.is_some());
                 self.stage_ended(index, StageState::Completed, None, ending, Some(accepted))?;
                 self.settle(index, Standing::Completed);
                 return Ok(());

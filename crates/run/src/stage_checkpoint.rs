@@ -37,6 +37,10 @@ pub(crate) struct StageCheckpoint {
     pub(crate) is_mid_stage: bool,
 }
 
+/// Worth saying once a run.
+pub(crate) const COPIES: &str = "large artifacts are copied into checkpoints, since this file system cannot clone files; \
+     `store = \"reference\"` in a stage keeps them in one place";
+
 pub(crate) type WithWarnings = (StageCheckpoint, Vec<String>);
 
 /// The stage is done: what it published, and what the stages before it did.
@@ -188,6 +192,7 @@ fn with_warnings(saved: SavedCheckpoint, is_mid_stage: bool) -> WithWarnings {
             SaveWarning::Large { total, limit } => {
                 format!("the artifacts of one checkpoint have {total} bytes together, more than {limit}")
             }
+            SaveWarning::Copied { .. } => COPIES.to_owned(),
             SaveWarning::NotPruned { why } => not_pruned(why),
         })
         .collect();

@@ -7,7 +7,7 @@ use checkpoint::manifest::{NotebookReference, Reason, Status, TrustLevel};
 use checkpoint::output::{CheckpointOutput, SaveOutput};
 use checkpoint::{DEFAULT_KEEP, Depth, SaveRequest, SaveWarning, SizeLimits, save};
 use jiff::Timestamp;
-use text::counted;
+use text::{counted, size_in_words};
 
 use super::{CheckpointCommonArguments, StageArguments, reason_words};
 use crate::byte_size::byte_size;
@@ -100,6 +100,9 @@ fn warning(warning: &SaveWarning) -> String {
             format!(
                 "the artifacts have {total} bytes together, more than {limit}: each change of them is kept as well"
             )
+        }
+        SaveWarning::Copied { bytes } => {
+            format!("{} were copied into the store: this file system cannot clone files", size_in_words(*bytes))
         }
         SaveWarning::NotPruned { why } => format!("older checkpoints could not be taken away: {why}"),
     }
