@@ -87,10 +87,13 @@ fn before(layout: &Layout) -> Option<Manifest> {
 fn manifest(layout: &Layout, request: &SaveRequest, id: String, before: Option<Manifest>) -> Manifest {
     // Artifacts of an imported checkpoint stay imported ones.
     let trust = before.as_ref().map(Manifest::trust).unwrap_or_default();
+    // Nobody counts while it is interrupted.
+    let counted = before.as_ref().map_or(0, |manifest| manifest.execution_count);
+    let execution_count = request.execution_count.max(counted);
     let mut artifacts = before.map(|manifest| manifest.artifacts).unwrap_or_default();
     // What other attempts left is in their own checkpoints, as long as those are worth keeping: inherited from one
     // emergency to the next it would never go.
     artifacts.retain(|artifact| !artifact.relative_path.contains(ATTEMPTS));
-    let request = SaveRequest { trust, ..request.clone() };
+    let request = SaveRequest { trust, execution_count, ..request.clone() };
     save::manifest(layout, &request, id, artifacts)
 }

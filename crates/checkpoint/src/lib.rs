@@ -26,7 +26,7 @@ pub use file_hashes::{FileContent, FileHashes};
 pub use identity::Identity;
 pub use list::{ListedCheckpoint, UnreadableCheckpoint, list};
 pub use prune::{DEFAULT_KEEP, prune, prune_after_save, prune_at_end};
-pub use restore::{RestoreError, restore};
+pub use restore::{RestoreError, can_restore, restore};
 pub use resume::{CheckpointSearch, SkippedCheckpoint, UsableCheckpoint, last_valid};
 pub use save::{SaveError, SaveRequest, SaveWarning, SavedCheckpoint, SizeLimits, save};
 pub use store::StoreError;

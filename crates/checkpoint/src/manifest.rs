@@ -77,7 +77,7 @@ impl TrustLevel {
     }
 }
 
-/// The notebook that the stage ran in; without Python an empty path, and the cell `none`.
+/// The notebook that the stage ran in; without Python both are `none`, since tools of this format want a text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NotebookReference {
@@ -89,9 +89,13 @@ pub struct NotebookReference {
 
 impl Default for NotebookReference {
     fn default() -> Self {
-        Self { path: String::new(), checkpoint_cell_id: "none".to_owned(), unknown: Map::new() }
+        let none = || NONE.to_owned();
+        Self { path: none(), checkpoint_cell_id: none(), unknown: Map::new() }
     }
 }
+
+/// What stands where there is no notebook and no Python; older versions left the texts empty.
+pub const NONE: &str = "none";
 
 /// What the stage ran with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -109,7 +113,7 @@ pub struct PythonEnvironment {
 impl Default for PythonEnvironment {
     fn default() -> Self {
         Self {
-            python_path: String::new(),
+            python_path: NONE.to_owned(),
             packages: Vec::new(),
             platform: std::env::consts::OS.to_owned(),
             random_seeds: None,

@@ -121,7 +121,7 @@ pub struct ResumeOutput {
     pub checkpoint: Option<serde_json::Value>,
     /// What a new kernel runs first; empty where the checkpoint is not trusted or had no kernel.
     pub rehydration_cells: Vec<String>,
-    /// The same stage again after an interruption, the beginning of the next one's id after a saved one.
+    /// The same stage again after an interruption, the beginning of the next one's id after a saved one; null after the last.
     pub next_stage_id: Option<String>,
     pub searched_count: usize,
     /// Artifacts that are not in their place as they were, and that the store has.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use files::{FileError, Folder, random_id};
 use serde::{Deserialize, Serialize};
 
+use crate::artifact_path::ArtifactPath;
 use crate::id;
 use crate::layout::{ATTEMPTS, EVENTS, Layout};
 use crate::list::{Entry, entries, manifest_file, read_limited};
@@ -111,9 +112,13 @@ fn run(layout: &Layout, keep: usize, sweep: Sweep, valid: Option<&str>) -> Resul
         !wanted.contains(sha256) && (sweep != Sweep::IfWorthIt || loose.contains(sha256))
     };
     let swept = store.sweep(|sha256| !is_free(sha256))?;
-    if swept.objects > 0 {
+    if swept.objects > 0 || sweep == Sweep::Whole {
         let known = store.known();
         known.forget_objects(|sha256| !is_free(sha256));
+        if sweep == Sweep::Whole {
+            // Also those of runs that somebody removed.
+            known.forget_files(|path| ArtifactPath::parse(path).is_ok_and(|path| path.open(&root).is_ok()));
+        }
         let _ = store.write_known(&known);
     }
     drop(lock);

@@ -54,6 +54,15 @@ pub fn restore(layout: &Layout, artifacts: &[Artifact]) -> Result<Vec<String>, R
     Ok(restored)
 }
 
+/// Whether the store has what [`restore`] would bring back.
+pub fn can_restore(layout: &Layout, artifact: &Artifact) -> bool {
+    let found = || {
+        let checkpoints = checkpoints(&Folder::open(layout.root()).ok()?, layout.title()).ok()?;
+        Store::existing(&checkpoints).ok()??.object(&artifact.sha256).ok()
+    };
+    found().is_some()
+}
+
 fn one(root: &Folder, store: &Store, artifact: &Artifact) -> Result<(), RestoreError> {
     let path = ArtifactPath::parse(&artifact.relative_path)?;
     let shown = || artifact.relative_path.clone();

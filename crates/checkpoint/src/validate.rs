@@ -11,7 +11,7 @@ use text::error_chain;
 use crate::artifact_path::{ArtifactPath, PathError};
 use crate::hash;
 use crate::identity::Identity;
-use crate::layout::{Layout, Segment};
+use crate::layout::{ATTEMPTS, Layout, Segment};
 use crate::list::{manifest_file, read_limited};
 use crate::manifest::{Artifact, Manifest, ManifestError, Sealed, TrustLevel};
 use crate::parallel;
@@ -130,9 +130,14 @@ impl Checker {
         for (artifact, in_place) in artifacts.iter().zip(in_place) {
             let Err(issue) = in_place else { continue };
             let back = !leads_astray(&issue) && self.in_store(artifact, depth);
+            // The folder of an attempt is published as a whole when it is accepted; what it had half-way is in the store.
+            let is_gone = matches!(issue, Issue::Path(PathError::NotFound { .. }));
+            let is_published = back && is_gone && artifact.relative_path.contains(ATTEMPTS);
             let list = if back { &mut validated.to_restore } else { &mut validated.lost };
             list.push(artifact.clone());
-            validated.issues.push(issue);
+            if !is_published {
+                validated.issues.push(issue);
+            }
         }
         validated.manifest = Some(sealed);
         validated

@@ -12,8 +12,8 @@ use workflow::integrations::linear::{IssueNews, IssueStanding, Linear, LinearErr
 use workflow::integrations::preview::{self, LinkedProject, Preview, Wait};
 use workflow::integrations::repository_file::{PATH, RepositorySettings};
 use workflow::integrations::retry::Retry;
-use workflow::integrations::user_settings::{Access, FromEnvironment, Service, UserSettings};
-use workflow::integrations::webhook::{self, PhaseEvent};
+use workflow::integrations::user_settings::{Access, FromEnvironment, Service, UserSettings, Webhook};
+use workflow::integrations::webhook::{self, PhaseEvent, WebhookEvent};
 use workflow::{IssueError, Name, StateDirectory, WantedIssue, Workflow};
 
 use crate::environment;
@@ -46,11 +46,7 @@ impl Integrations {
         for note in &repository.notes {
             printer.warning(Warning::new(note));
         }
-        let user = UserSettings::read(&configuration(printer), &from_environment()).unwrap_or_else(|error| {
-            printer.warning(Warning::of(&error).hint("nothing is sent until you fix it"));
-            UserSettings::default()
-        });
-        Self { root: root.to_owned(), repository, user }
+        Self { root: root.to_owned(), repository, user: user_settings(printer) }
     }
 
     /// Waits for the preview of `commit` where the repository asks for it. `Some` where shipping depends on it.
@@ -104,21 +100,12 @@ impl Integrations {
         let issue = issue.and_then(|issue| Some((self.linear("update its issues", wants, printer)?, issue)));
         let client = client();
         let (problems, told) = std::thread::scope(|scope| {
-            let sending = self.user.webhooks.iter().filter_map(|webhook| {
-                let (client, event) = (&client, event?);
-                Some(scope.spawn(move || {
-                    let sent = webhook::send(client, webhook, event, &TELLING, Timestamp::now);
-                    sent.err().map(|error| format!("`{}` was not told: {error}", webhook.endpoint))
-                }))
-            });
-            let sending: Vec<_> = sending.collect();
+            let sending = event.map(|event| scope.spawn(|| send_to(&self.user.webhooks, &client, event)));
             let told = issue.map(|(service, (issue, news))| {
                 let linear = Linear { client: &client, service, retry: &TELLING };
                 linear.tell(issue, self.repository.linear.team.as_deref(), news)
             });
-            let problems: Vec<String> =
-                sending.into_iter().filter_map(|sent| sent.join().ok().flatten()).collect();
-            (problems, told)
+            (sending.and_then(|sending| sending.join().ok()).unwrap_or_default(), told)
         });
         for problem in problems {
             printer.warning(
@@ -181,6 +168,32 @@ impl Integrations {
 
 fn client() -> Client {
     Client::new(Proxy::FromEnvironment, Timestamp::now)
+}
+
+/// What the user allows. Mistakes are told, and count as nothing allowed.
+pub(crate) fn user_settings(printer: &Printer) -> UserSettings {
+    UserSettings::read(&configuration(printer), &from_environment()).unwrap_or_else(|error| {
+        printer.warning(Warning::of(&error).hint("nothing is sent until you fix it"));
+        UserSettings::default()
+    })
+}
+
+/// Sends the event to all webhooks at the same time. What went wrong is returned, one sentence each.
+pub(crate) fn send_to_webhooks(webhooks: &[Webhook], event: &(impl WebhookEvent + Sync)) -> Vec<String> {
+    send_to(webhooks, &client(), event)
+}
+
+fn send_to(webhooks: &[Webhook], client: &Client, event: &(impl WebhookEvent + Sync)) -> Vec<String> {
+    std::thread::scope(|scope| {
+        let sending = webhooks.iter().map(|webhook| {
+            scope.spawn(move || {
+                let sent = webhook::send(client, webhook, event, &TELLING, Timestamp::now);
+                sent.err().map(|error| format!("`{}` was not told: {error}", webhook.endpoint))
+            })
+        });
+        let sending: Vec<_> = sending.collect();
+        sending.into_iter().filter_map(|sent| sent.join().ok().flatten()).collect()
+    })
 }
 
 /// Whether a person hears of what the user has not switched on.

@@ -34,6 +34,7 @@ mod replay_table;
 mod repository_argument;
 mod repository_policy;
 mod run_display;
+mod run_notification;
 mod run_project;
 mod saving_environment;
 #[cfg(feature = "schema")]

@@ -12,6 +12,8 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 use run::engine::{EngineError, PlanText};
 use run::event::{Ending, Event, What};
+use run::outlook::{StageOutlook, Would};
+use run::output::OutlookOutput;
 use run::plan::{DEFAULT_DURATION, Plan};
 use run::record::Record;
 use run::state::{RunState, StageState};
@@ -21,6 +23,7 @@ use transcript::visible;
 
 use crate::error::{CommandError, ErrorKind};
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
+use crate::run_notification;
 use crate::run_project::{self, Index};
 
 /// So many stages that need not run again are told one by one.
@@ -34,6 +37,8 @@ pub(crate) struct Display<'a> {
     form: Form,
     /// What each stage may take.
     budgets: HashMap<String, Duration>,
+    /// What each instance of a fan-out is run for.
+    parameters: HashMap<String, String>,
     bars: HashMap<String, Bar>,
     reused: usize,
     layout: Option<Layout>,
@@ -61,11 +66,13 @@ impl<'a> Display<'a> {
         } else {
             Form::Lines
         };
-        Self { printer, form, budgets: HashMap::new(), bars: HashMap::new(), reused: 0, layout: None }
+        let (budgets, parameters, bars) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self { printer, form, budgets, parameters, bars, reused: 0, layout: None }
     }
 
     pub(crate) fn know(&mut self, plan: &Plan, layout: &Layout) {
         self.budgets = plan.stages.iter().map(|stage| (stage.id.clone(), stage.max_duration)).collect();
+        self.budgets.extend(plan.waiting().into_iter().map(|waiting| (waiting.id, waiting.max_duration)));
         self.layout = Some(layout.clone());
     }
 
@@ -75,6 +82,13 @@ impl<'a> Display<'a> {
                 self.printer.line(&format!("{text}\n"));
             }
             return;
+        }
+        if let What::FanOut { stage_id, instances } = &event.what {
+            let budget = self.budgets.get(stage_id).copied();
+            for instance in instances {
+                self.budgets.extend(budget.map(|budget| (instance.stage_id.clone(), budget)));
+                self.parameters.insert(instance.stage_id.clone(), instance.parameters.clone());
+            }
         }
         self.move_bars(event);
         if let What::StageReused { .. } = event.what {
@@ -110,7 +124,7 @@ impl<'a> Display<'a> {
                 {
                     bar.set_style(style);
                 }
-                bar.set_prefix(visible(stage_id));
+                bar.set_prefix(self.named(stage_id));
                 let bar = Bar { bar, budget, percent: None, last: String::new() };
                 bar.show();
                 bar.bar.enable_steady_tick(Duration::from_millis(250));
@@ -136,15 +150,23 @@ impl<'a> Display<'a> {
         }
     }
 
+    /// The id of a stage, and what it is run for.
+    fn named(&self, id: &str) -> String {
+        with_parameters(id, self.parameters.get(id).map_or("", String::as_str))
+    }
+
     /// What a person reads about an event; nothing where it is too small a thing.
     fn line(&self, what: &What) -> Option<String> {
-        let stage = |id: &str| format!("{STRONG}{}{STRONG:#}", visible(id));
+        let stage = |id: &str| format!("{STRONG}{}{STRONG:#}", self.named(id));
         Some(match what {
             What::RunPlanned { report_title, run_id, .. } => {
                 format!("run {STRONG}{}{STRONG:#} of {}", visible(run_id), visible(report_title))
             }
             What::PlanChanged { .. } => "the plan has changed since; it goes on with the new one".to_owned(),
             What::RunState { to: RunState::InProgress, reason: Some(reason), .. } => visible(reason),
+            What::FanOut { stage_id, instances } => {
+                format!("{}  {}", stage(stage_id), counted(instances.len(), "instance"))
+            }
             What::StageState { stage_id, attempt, to, reason, ending, accepted, .. } => {
                 let why = reason.as_ref().map(|reason| format!(": {}", visible(reason))).unwrap_or_default();
                 let took = ending.as_ref().map(|ending| seconds(ending.elapsed_milliseconds));
@@ -157,6 +179,7 @@ impl<'a> Display<'a> {
                         let again = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
                         format!("{FAINT}running, at most {} s{again}{FAINT:#}", budget.as_secs())
                     }
+                    StageState::Completed if reason.is_some() => format!("{FAINT}as it was{FAINT:#}{why}"),
                     StageState::Completed => {
                         let artifacts = accepted.as_ref().map_or(0, |accepted| accepted.artifacts.len());
                         let in_time = took.map(|took| format!(" in {took}")).unwrap_or_default();
@@ -278,6 +301,7 @@ pub(crate) fn shown(
     run: impl FnOnce(PlanText, &mut dyn FnMut(&Event)) -> Result<RunState, EngineError>,
 ) -> Result<ExitCode, CommandError> {
     let stages = plan.plan.clone();
+    let began = Timestamp::now();
     let mut display = Display::new(printer, json);
     display.know(&stages, layout);
     let mut index = Index::new(root, layout);
@@ -287,9 +311,12 @@ pub(crate) fn shown(
     });
     display.finish();
     let state = ended.map_err(|error| run_project::engine_error(error, layout.run()))?;
+    let record = run_project::record(layout)?;
     if !json {
-        printer.text(&summary(&run_project::record(layout)?, &stages, layout, printer.width()));
+        printer.text(&summary(&record, &stages, layout, printer.width()));
     }
+    let stages: Vec<String> = stages_of(&record, &stages).into_iter().map(|(id, _)| id).collect();
+    run_notification::send(&record, &stages, layout, began, printer);
     Ok(match state {
         RunState::Completed => ExitCode::SUCCESS,
         RunState::Aborted => ErrorKind::Interrupted.exit_code(),
@@ -297,15 +324,43 @@ pub(crate) fn shown(
     })
 }
 
+/// What would become of each stage, and why.
+pub(crate) fn outlook(
+    stages: Vec<StageOutlook>,
+    json: bool,
+    printer: &Printer,
+) -> Result<ExitCode, CommandError> {
+    let output = OutlookOutput { stages };
+    printer.answer(json, &output, || {
+        let mut table = Table::new([Column::left(0), Column::left(0)]);
+        for stage in &output.stages {
+            let (style, would) = match stage.would {
+                Would::Run => (STRONG, "would run: "),
+                Would::Maybe => (DOUBTFUL, "may run: "),
+                Would::Reuse => (FAINT, ""),
+            };
+            let told = format!("{would}{}", visible(&stage.why));
+            table
+                .row([with_parameters(&stage.stage_id, &stage.parameters).into(), Cell::styled(told, style)]);
+        }
+        let count = |would| output.stages.iter().filter(|stage| stage.would == would).count();
+        let (run, maybe) = (count(Would::Run), count(Would::Maybe));
+        let may = if maybe > 0 { format!(", and {maybe} may run") } else { String::new() };
+        let all = counted(output.stages.len(), "stage");
+        format!("{}{run} of {all} would run{may}\n", table.lines(printer.width()))
+    })
+}
+
 /// How every stage of a run stands, and what to do next (R10: a failed stage is shown as failed).
 pub(crate) fn summary(record: &Record, plan: &Plan, layout: &Layout, width: Option<usize>) -> String {
     let mut table = Table::new([Column::left(0), Column::left(12), Column::left(0)]);
+    let stages = stages_of(record, plan);
     // Thousands of lines tell nobody anything; the first of those that did not complete do.
-    let is_long = plan.stages.len() > MOST_STAGES;
+    let is_long = stages.len() > MOST_STAGES;
     let is_told = |state| !is_long || !matches!(state, StageState::Completed | StageState::Pending);
-    let told = plan.stages.iter().filter(|stage| is_told(record.stage(&stage.id).state)).take(MOST_STAGES);
-    for stage in told {
-        let here = record.stage(&stage.id);
+    let told = stages.iter().filter(|(id, _)| is_told(record.stage(id).state)).take(MOST_STAGES);
+    for (id, parameters) in told {
+        let here = record.stage(id);
         let style = match here.state {
             StageState::Completed => GOOD,
             StageState::Failed | StageState::Blocked => BAD,
@@ -313,11 +368,11 @@ pub(crate) fn summary(record: &Record, plan: &Plan, layout: &Layout, width: Opti
             _ => DOUBTFUL,
         };
         let reason = here.reason.as_deref().map(visible).unwrap_or_default();
-        table.row([visible(&stage.id).into(), Cell::styled(here.state.name(), style), reason.into()]);
+        let name = with_parameters(id, parameters);
+        table.row([name.into(), Cell::styled(here.state.name(), style), reason.into()]);
     }
     let mut text = table.lines(width);
-    let done =
-        plan.stages.iter().filter(|stage| record.stage(&stage.id).state == StageState::Completed).count();
+    let done = stages.iter().filter(|(id, _)| record.stage(id).state == StageState::Completed).count();
     let run = visible(layout.run());
     let published = visible(&layout.relative(&layout.run_directory()));
     let (style, next) = match record.state {
@@ -327,7 +382,28 @@ pub(crate) fn summary(record: &Record, plan: &Plan, layout: &Layout, width: Opti
     text.push_str(&format!(
         "run {STRONG}{run}{STRONG:#} {style}{}{style:#}: {done} of {} completed; {next}\n",
         record.state.name(),
-        counted(plan.stages.len(), "stage"),
+        counted(stages.len(), "stage"),
     ));
     text
+}
+
+/// The stages of a run with their parameters: those of the plan, and in the place of a fan-out that was not known when it
+/// began, its instances.
+fn stages_of(record: &Record, plan: &Plan) -> Vec<(String, String)> {
+    let known = plan.stages.iter().map(|stage| (stage.id.clone(), stage.parameters_in_words()));
+    let waiting = plan.waiting().into_iter().flat_map(|waiting| match record.instances.get(&waiting.id) {
+        Some(instances) => {
+            instances.iter().map(|one| (one.stage_id.clone(), one.parameters.clone())).collect()
+        }
+        // One that only waits behind a fan-out keeps its id.
+        None => vec![(waiting.id, String::new())],
+    });
+    known.chain(waiting).collect()
+}
+
+fn with_parameters(id: &str, parameters: &str) -> String {
+    match parameters {
+        "" => visible(id),
+        parameters => format!("{} ({})", visible(id), visible(parameters)),
+    }
 }

@@ -12,7 +12,7 @@ use run::control;
 use run::engine::{EngineError, PlanText, Settings};
 use run::event::{Event, What};
 use run::fingerprint;
-use run::plan::Plan;
+use run::plan::{Plan, Problems, Resources, SetParameter};
 use run::record::{Record, RecordError};
 use run::runs::{self, FoundRun};
 
@@ -140,16 +140,74 @@ pub(crate) fn plan(
     text: String,
     file: Option<String>,
     root: &Path,
+    set: &[SetParameter],
 ) -> Result<PlanText, CommandError> {
-    let plan = Plan::read(name, &text, root).map_err(|problems| {
-        let mut lines: Vec<String> =
-            problems.0.iter().take(MOST_PROBLEMS).map(|problem| format!("  {problem}")).collect();
-        if problems.0.len() > MOST_PROBLEMS {
-            lines.push(format!("  and {} more", problems.0.len() - MOST_PROBLEMS));
-        }
-        CommandError::usage(format!("the plan cannot be run:\n{}", lines.join("\n")))
-    })?;
+    let plan = Plan::read_with(name, &text, root, set)
+        .map_err(|problems| unsound("the plan cannot be run", &problems))?;
     Ok(PlanText { plan, text, file })
+}
+
+fn unsound(what: &str, problems: &Problems) -> CommandError {
+    let mut lines: Vec<String> =
+        problems.0.iter().take(MOST_PROBLEMS).map(|problem| format!("  {problem}")).collect();
+    if problems.0.len() > MOST_PROBLEMS {
+        lines.push(format!("  and {} more", problems.0.len() - MOST_PROBLEMS));
+    }
+    CommandError::usage(format!("{what}:\n{}", lines.join("\n")))
+}
+
+/// Values for the parameters of a plan.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ParameterArguments {
+    /// Set a parameter of the plan; may be given several times
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+    /// Set the parameters that this TOML file names; --set wins over it
+    #[arg(long, value_name = "FILE")]
+    params: Option<PathBuf>,
+}
+
+/// What the stages that run at once may use together.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ResourceArguments {
+    /// What stages may use together, for example gpus=2,memory=16G,license=1; the rest is what the machine has
+    #[arg(long, value_name = "NAME=NUMBER", value_delimiter = ',')]
+    resources: Vec<String>,
+}
+
+impl ResourceArguments {
+    /// Refuses a plan with a stage that could never begin.
+    pub(crate) fn read(&self, plan: &Plan) -> Result<Resources, CommandError> {
+        let mut resources = Resources::of_machine();
+        for argument in &self.resources {
+            resources.set(argument).map_err(|error| {
+                CommandError::of(ErrorKind::Usage, &error)
+                    .hint("write it like `--resources gpus=2,memory=16G`")
+            })?;
+        }
+        plan.check_resources(&resources).map_err(|problems| {
+            unsound("the plan cannot be run", &problems)
+                .hint("`--resources NAME=NUMBER` says what there is, if it is more")
+        })?;
+        Ok(resources)
+    }
+}
+
+impl ParameterArguments {
+    pub(crate) fn read(&self) -> Result<Vec<SetParameter>, CommandError> {
+        let mut set = Vec::new();
+        if let Some(path) = &self.params {
+            let text = plan_text(path).map_err(|error| error.context("cannot read the parameters"))?;
+            let read = SetParameter::of_file(&path.to_string_lossy(), &text);
+            set.extend(read.map_err(|problems| unsound("the parameters cannot be set", &problems))?);
+        }
+        for argument in &self.set {
+            set.push(SetParameter::of_argument(argument).map_err(|error| {
+                CommandError::of(ErrorKind::Usage, &error).hint("write it like `--set lr=0.1`")
+            })?);
+        }
+        Ok(set)
+    }
 }
 
 /// With Ctrl-C, SIGTERM and SIGHUP as requests to abort. A signal that somebody chose to have ignored stays ignored, such as

@@ -256,7 +256,7 @@ pub fn describe(
 /// What changed since a checkpoint, a sentence each, in a stable order. What is not known of either is no difference.
 pub fn drift(then: &manifest::PythonEnvironment, now: &manifest::PythonEnvironment) -> Vec<String> {
     let program = |environment: &manifest::PythonEnvironment| match environment.python_path.as_str() {
-        "" => String::new(),
+        "" | manifest::NONE => String::new(),
         path => format!("`{path}`"),
     };
     let version = |environment: &manifest::PythonEnvironment| {

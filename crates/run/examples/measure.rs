@@ -400,6 +400,7 @@ fn record_all_but_one(root: &Path, layout: &Layout, text: &str) {
         run_id: "r".to_owned(),
         plan_file: None,
         plan: text.to_owned(),
+        set: Vec::new(),
         surroundings: Surroundings::default(),
     };
     let (mut recorder, _) = Recorder::create(&layout.events(), at, planned).expect("a record");
@@ -415,7 +416,13 @@ fn record_all_but_one(root: &Path, layout: &Layout, text: &str) {
             accepted,
         };
         let fingerprint = fingerprint::of_stage(stage, &plan.python, root, &[], None);
-        let accepted = Accepted { fingerprint, session: None, inputs: Vec::new(), artifacts: Vec::new() };
+        let accepted = Accepted {
+            fingerprint,
+            parts: Default::default(),
+            session: None,
+            inputs: Vec::new(),
+            artifacts: Vec::new(),
+        };
         events.push(state(StageState::Pending, StageState::Running, None));
         events.push(state(StageState::Running, StageState::Completed, Some(accepted)));
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use checkpoint::layout::{Layout, NameError};
+use checkpoint::layout::Layout;
 use checkpoint::manifest::{Artifact, Reason};
 use supervise::marker::Marker;
 use supervise::{Controls, How, Isolation, Observed};
@@ -18,10 +18,12 @@ use crate::PythonSession;
 use crate::event::{Accepted, AcceptedArtifact, AcceptedInput, Ending, HowEnded, VERIFY};
 use crate::executor::{self, CellJob, ExecuteError, SessionState, StageEnded};
 use crate::fingerprint;
-use crate::plan::{Input, InputSource, Kind, Plan, Stage};
+use crate::input_content::{self, InputContent};
+use crate::plan::{Input, Kind, Plan, Stage};
 use crate::publish;
 use crate::secret_values::WITHHELD;
 use crate::stage_checkpoint::{self, StageCheckpoint, WithWarnings};
+use crate::stage_parts;
 
 /// So many markers of an attempt go into the record; all of them are in its output.
 const MARKERS: u32 = 10_000;
@@ -54,6 +56,10 @@ pub(crate) struct Job {
 #[derive(Clone, Debug)]
 pub(crate) struct EarlierArtifact {
     pub(crate) path: PathBuf,
+    #[cfg_attr(
+        not(feature = "python"),
+        expect(dead_code, reason = "only a session that is brought back asks for it")
+    )]
     pub(crate) sha256: String,
 }
 
@@ -61,12 +67,20 @@ pub(crate) struct EarlierArtifact {
 #[derive(Clone, Debug)]
 pub(crate) struct SessionBefore {
     pub(crate) stage: usize,
+    #[cfg_attr(
+        not(feature = "python"),
+        expect(dead_code, reason = "only a session that is brought back asks for it")
+    )]
     pub(crate) stage_id: String,
     /// What the session is known by then.
     pub(crate) session: String,
     /// It was there when the attempt was begun, in the kernel or in a checkpoint.
     pub(crate) is_kept: bool,
     /// The files that hold its variables, where they were saved.
+    #[cfg_attr(
+        not(feature = "python"),
+        expect(dead_code, reason = "only a session that is brought back asks for it")
+    )]
     pub(crate) variables: Vec<EarlierArtifact>,
 }
 
@@ -188,6 +202,7 @@ impl RunningAttempt<'_> {
             inputs.iter().map(|input| (input.name.clone(), input.sha256.clone())).collect();
         let before = job.session.as_ref().map(|before| before.session.as_str());
         let fingerprint = fingerprint::of_stage(stage, &job.plan.python, job.layout.root(), &hashes, before);
+        let parts = stage_parts::of_stage(stage, &job.plan.python, job.layout.root());
         // For a later attempt, which goes on from this one's checkpoints only where it does the same.
         fs_err::write(attempt.join(FINGERPRINT), &fingerprint)?;
         let environment = self.environment(&artifacts, &fingerprint)?;
@@ -226,7 +241,7 @@ impl RunningAttempt<'_> {
         let artifacts = self.publish(&artifacts, &files, ended.state)?;
         let session = (stage.kind == Kind::Python)
             .then(|| fingerprint::of_session(&fingerprint, job.layout.run(), job.attempt));
-        Ok(Accepted { fingerprint, session, inputs, artifacts })
+        Ok(Accepted { fingerprint, parts, session, inputs, artifacts })
     }
 
     /// Output that could not be kept, and processes that were not waited for, are not lost without a word.
@@ -377,10 +392,11 @@ impl RunningAttempt<'_> {
     fn inputs(&self) -> Result<Vec<AcceptedInput>, Unaccepted> {
         let Self { job, stage, .. } = *self;
         let read = |input: &Input| {
-            let path = input_path(&job.plan, &job.layout, &input.source)?;
-            let identity = publish::identity(&path).unwrap_or_default();
-            let (sha256, _) = fingerprint::of_file_while(&path, &|| !job.controls.is_asked())
-                .map_err(|error| failed(format!("the input `{}` cannot be read: {error}", path.display())))?;
+            let content = InputContent::of(&job.plan, &job.layout, &input.source)?;
+            let identity = content.identity().unwrap_or_default();
+            let sha256 = content.sha256(&|| !job.controls.is_asked()).map_err(|error| {
+                failed(format!("the input `{}` cannot be read: {error}", content.shown()))
+            })?;
             Ok(AcceptedInput { name: input.name.clone(), sha256, identity })
         };
         stage.inputs.iter().map(read).collect()
@@ -392,8 +408,13 @@ impl RunningAttempt<'_> {
         artifacts: &Path,
         fingerprint: &str,
     ) -> Result<Vec<(OsString, OsString)>, Unaccepted> {
-        const OURS: [&str; 4] =
-            ["CHECKSTONE_RUN_ID", "CHECKSTONE_STAGE_ID", "CHECKSTONE_ARTIFACT_DIR", "CHECKSTONE_RESUME_DIR"];
+        const OURS: [&str; 5] = [
+            "CHECKSTONE_RUN_ID",
+            "CHECKSTONE_STAGE_ID",
+            "CHECKSTONE_ARTIFACT_DIR",
+            "CHECKSTONE_RESUME_DIR",
+            "CHECKSTONE_INPUTS",
+        ];
         let Self { job, stage, .. } = *self;
         let is_ours = |name: &OsString| {
             let name = name.to_string_lossy();
@@ -417,9 +438,17 @@ impl RunningAttempt<'_> {
         all.push(("CHECKSTONE_RUN_ID".into(), job.layout.run().into()));
         all.push(("CHECKSTONE_STAGE_ID".into(), (&stage.id).into()));
         all.push(("CHECKSTONE_ARTIFACT_DIR".into(), artifacts.into()));
+        let folder = artifacts.parent().unwrap_or(artifacts);
+        let mut inputs = Vec::new();
         for input in &stage.inputs {
-            let path = input_path(&job.plan, &job.layout, &input.source)?;
-            all.push((input.variable().into(), path.into()));
+            let content = InputContent::of(&job.plan, &job.layout, &input.source)?;
+            all.push((input.variable().into(), content.value(input, folder)?.into()));
+            inputs.push((input, content));
+        }
+        if let Some(described) = input_content::described(&inputs) {
+            let path = folder.join("inputs.json");
+            fs_err::write(&path, described)?;
+            all.push(("CHECKSTONE_INPUTS".into(), path.into()));
         }
         let folder = artifacts.with_file_name("resume");
         let to_resume: Vec<Artifact> =
@@ -446,12 +475,15 @@ impl RunningAttempt<'_> {
 fn outputs(stage: &Stage, artifacts: &Path) -> Result<Vec<String>, Unaccepted> {
     let files = publish::files(artifacts)?;
     let declared = stage.outputs.iter().map(|output| output.path.as_str());
-    let missing: Vec<&str> = declared.filter(|path| !files.iter().any(|file| file == path)).collect();
+    let is_made = |path: &str| {
+        let is_in =
+            |file: &String| file == path || file.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
+        files.iter().any(is_in)
+    };
+    let missing: Vec<&str> = declared.filter(|path| !is_made(path)).collect();
     let folder = missing.iter().find(|path| artifacts.join(path).is_dir());
     match (folder, missing.is_empty()) {
-        (Some(path), _) => {
-            Err(failed(format!("its output `{path}` is a folder; declare a file in it instead, or none")))
-        }
+        (Some(path), _) => Err(failed(format!("its output `{path}` is a folder without files"))),
         (None, false) => Err(failed(format!("it did not write its output `{}`", missing.join("`, `")))),
         (None, true) => Ok(files),
     }
@@ -465,6 +497,7 @@ fn is_wish(marker: &Marker) -> bool {
 fn limits(stage: &Stage, max_duration: Duration, artifacts: Option<PathBuf>) -> supervise::Limits {
     supervise::Limits {
         max_duration: Some(max_duration),
+        memory: stage.resources.memory(),
         grace: supervise::Grace {
             interrupt: Some(stage.grace.interrupt),
             terminate: Some(stage.grace.terminate),
@@ -494,6 +527,7 @@ fn described(ending: &supervise::Ending) -> Ending {
             How::TimedOut => HowEnded::TimedOut,
             How::Stalled => HowEnded::Stalled,
             How::Aborted => HowEnded::Aborted,
+            How::OutOfMemory => HowEnded::OutOfMemory,
         },
         exit_code,
         signal,
@@ -512,7 +546,7 @@ fn judge(ending: &supervise::Ending, of: &str) -> Result<(), Unaccepted> {
                 format!("{of}{survivors} of its processes cannot be stopped: they belong to another user");
             return Err(failed(reason));
         }
-        How::Exited(_) | How::Killed(_) => Cause::Failed,
+        How::Exited(_) | How::Killed(_) | How::OutOfMemory => Cause::Failed,
         How::TimedOut | How::Stalled => Cause::TimedOut,
         How::Aborted => Cause::Aborted,
     };
@@ -526,18 +560,13 @@ pub(crate) fn in_words(how: How, elapsed: Duration) -> String {
         How::Killed(signal) => format!("killed by signal {signal}"),
         How::TimedOut => interrupted("it did not end within its time"),
         How::Stalled => interrupted("it looked stuck"),
-        How::Aborted => "aborted".to_owned(),
-    }
-}
-
-pub(crate) fn input_path(plan: &Plan, layout: &Layout, source: &InputSource) -> Result<PathBuf, NameError> {
-    match source {
-        InputSource::File(path) => Ok(layout.root().join(path)),
-        InputSource::Output { stage, path } => {
-            // Of a plan that was read every stage is there; no name is refused as any other bad one.
-            let stage = plan.stages.get(*stage).map_or("", |stage| &stage.id);
-            Ok(layout.published(stage)?.join(path))
+        How::OutOfMemory => {
+            format!(
+                "it used more memory than its `resources` allow; ended after {:.1} s",
+                elapsed.as_secs_f64()
+            )
         }
+        How::Aborted => "aborted".to_owned(),
     }
 }
 

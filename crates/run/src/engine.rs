@@ -3,6 +3,7 @@
 
 use files::LockError;
 
+mod adopt;
 mod begin;
 mod reuse;
 mod session;
@@ -12,7 +13,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use checkpoint::layout::{Layout, NameError};
 use checkpoint::manifest::{Artifact, Status};
@@ -23,8 +24,9 @@ use text::error_chain;
 use crate::PythonSession;
 use crate::attempt::{self, AttemptOutcome, AttemptProgress, Cause, EarlierArtifact, Job};
 use crate::control::Requests;
-use crate::event::{Accepted, Ending, Event, What};
-use crate::plan::{Plan, Problems, Stage};
+use crate::earlier_runs::EarlierRuns;
+use crate::event::{Accepted, Ending, Event, InstanceNote, What};
+use crate::plan::{Plan, Problems, Resources, Stage, WaitingStage};
 use crate::publish::PublishError;
 use crate::record::{RecordError, Recorder, StageRecord};
 use crate::secret_values::SecretValues;
@@ -38,6 +40,9 @@ pub use begin::{PlanText, abort_lost, can_run, resume, run};
 
 const LOOK: Duration = Duration::from_millis(50);
 
+/// No retry waits longer.
+const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
+
 /// A checkpoint of a Python stage holds all artifacts of the run up to this many, and beyond it those that are still needed.
 const ARTIFACTS_IN_CHECKPOINT: usize = 2000;
 
@@ -50,6 +55,10 @@ pub struct Settings {
     pub isolation: Isolation,
     /// So many bytes of each attempt's output are kept.
     pub kept_output: u64,
+    /// What all stages that run at once may use together; without it, whatever they ask for.
+    pub resources: Option<Resources>,
+    /// Earlier runs of the title, the newest first: what they made is not made again.
+    pub earlier_runs: Vec<Layout>,
     /// Stages that are run again, whatever became of them.
     pub again: Vec<String>,
     /// Set by somebody who wants the run to be aborted; taken back here, so that it can be set a second time.
@@ -67,6 +76,8 @@ impl Default for Settings {
             environment: Vec::new(),
             isolation: Isolation::Best,
             kept_output: 16 << 20,
+            resources: None,
+            earlier_runs: Vec::new(),
             again: Vec::new(),
             interrupt: Arc::default(),
             is_secret: |_, _| false,
@@ -154,14 +165,18 @@ struct Engine<'a> {
     on_event: &'a mut dyn FnMut(&Event),
     stages: Vec<StageRun>,
     ready: BTreeSet<usize>,
+    /// Stages that are tried again, each not before its time.
+    backing_off: Vec<(Instant, usize)>,
     running: usize,
+    /// What nobody uses now.
+    free: Option<Resources>,
+    earlier_runs: EarlierRuns,
     python: Arc<PythonSession>,
     session_order: SessionOrder,
     requests: Requests,
     secrets: SecretValues,
     is_aborting: bool,
     has_failed: bool,
-    checkpoints: u64,
     /// Results were replaced, or checkpoints hold what stages left half-way: there may be something to free at the end.
     may_free: bool,
     has_told_of_copies: bool,
@@ -177,24 +192,9 @@ impl<'a> Engine<'a> {
         recorder: Recorder,
         on_event: &'a mut dyn FnMut(&Event),
     ) -> Self {
-        let mut stages: Vec<StageRun> = plan
-            .stages
-            .iter()
-            .map(|stage| StageRun { waits_for: stage.dependencies.len(), ..StageRun::default() })
-            .collect();
-        for (index, stage) in plan.stages.iter().enumerate() {
-            for on in &stage.dependencies {
-                if let Some(before) = stages.get_mut(*on) {
-                    before.dependents.push(index);
-                }
-            }
-        }
-        let ready = (0..stages.len())
-            .filter(|index| stages.get(*index).is_some_and(|stage| stage.waits_for == 0))
-            .collect();
         let (sender, receiver) = mpsc::channel();
         let requests = Requests::from_now(&layout);
-        Self {
+        let mut engine = Self {
             session_order: SessionOrder::of(&plan),
             plan: Arc::new(plan),
             layout,
@@ -202,19 +202,43 @@ impl<'a> Engine<'a> {
             settings,
             recorder,
             on_event,
-            stages,
-            ready,
+            stages: Vec::new(),
+            ready: BTreeSet::new(),
+            backing_off: Vec::new(),
             running: 0,
+            free: settings.resources.clone(),
+            earlier_runs: EarlierRuns::read(&settings.earlier_runs),
             python: Arc::new(PythonSession::new(settings)),
             requests,
             secrets: SecretValues::default(),
             is_aborting: false,
             has_failed: false,
-            checkpoints: 0,
             may_free: false,
             has_told_of_copies: false,
             sender,
             receiver,
+        };
+        engine.take_in_stages();
+        engine
+    }
+
+    /// The stages of the plan that are new here: each waits for those before it that are not complete.
+    fn take_in_stages(&mut self) {
+        let known = self.stages.len();
+        self.stages.resize_with(self.plan.stages.len(), StageRun::default);
+        for (index, planned) in self.plan.stages.iter().enumerate().skip(known) {
+            let mut waits_for = 0;
+            for on in &planned.dependencies {
+                let Some(before) = self.stages.get_mut(*on) else { continue };
+                before.dependents.push(index);
+                waits_for += usize::from(before.standing != Standing::Completed);
+            }
+            if let Some(stage) = self.stages.get_mut(index) {
+                stage.waits_for = waits_for;
+            }
+            if waits_for == 0 {
+                self.ready.insert(index);
+            }
         }
     }
 
@@ -235,7 +259,7 @@ impl<'a> Engine<'a> {
     fn schedule(&mut self) -> Result<(), EngineError> {
         loop {
             self.start_what_is_ready()?;
-            if self.running == 0 {
+            if self.running == 0 && (self.backing_off.is_empty() || self.is_aborting) {
                 return Ok(());
             }
             match self.receiver.recv_timeout(LOOK) {
@@ -244,6 +268,8 @@ impl<'a> Engine<'a> {
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
             self.look_for_requests()?;
+            let is_due = |(due, _): &mut (Instant, usize)| *due <= Instant::now();
+            self.ready.extend(self.backing_off.extract_if(.., is_due).map(|(_, index)| index));
         }
     }
 
@@ -329,7 +355,7 @@ impl<'a> Engine<'a> {
             let may_run = self.may_run(index);
             if self.state(index) == StageState::Completed {
                 if self.is_as_it_was(index)? || (!may_run && self.stays_as_it_was(index)?) {
-                    self.settle(index, Standing::Completed);
+                    self.complete(index)?;
                     continue;
                 }
                 if may_run {
@@ -339,6 +365,10 @@ impl<'a> Engine<'a> {
             }
             if !may_run {
                 self.give_up(index)?;
+                continue;
+            }
+            if self.is_made_by_earlier_run(index)? {
+                self.complete(index)?;
                 continue;
             }
             self.start(index)?;
@@ -351,7 +381,12 @@ impl<'a> Engine<'a> {
         let Some(stage) = self.stage(index) else { return false };
         // Whatever state it is in: a stage that was blocked after its first attempt has been begun all the same.
         let began = self.attempt_number(index) > 0;
-        stage.is_retryable || !began || self.settings.again.contains(&stage.id)
+        stage.is_retryable || !began || self.is_wanted_again(index)
+    }
+
+    fn is_wanted_again(&self, index: usize) -> bool {
+        let again = &self.settings.again;
+        self.stage(index).is_some_and(|stage| again.contains(&stage.id) || again.contains(&stage.template))
     }
 
     /// A stage that must not be repeated, and that has nothing to go on with. One that completed stays so in the record:
@@ -365,6 +400,58 @@ impl<'a> Engine<'a> {
         self.has_failed = true;
         self.settle(index, Standing::GivenUp);
         Ok(())
+    }
+
+    /// Its outputs are there: what waits for it may run, and fan-outs over them are known.
+    fn complete(&mut self, index: usize) -> Result<(), EngineError> {
+        self.settle(index, Standing::Completed);
+        if self.plan.is_whole() {
+            return Ok(());
+        }
+        let published = self.layout.published(&self.id(index))?;
+        match self.plan.grown(index, &published) {
+            Ok(None) => Ok(()),
+            Ok(Some(plan)) => {
+                self.session_order = SessionOrder::of(&plan);
+                self.plan = Arc::new(plan);
+                self.take_in_stages();
+                self.tell_instances()
+            }
+            Err(problems) => {
+                self.has_failed = true;
+                let reason = problems.0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+                let id = self.stage(index).map(|stage| stage.template.clone()).unwrap_or_default();
+                let is_it = |waiting: &WaitingStage| waiting.waits_for.contains(&id);
+                let waiting: Vec<WaitingStage> = self.plan.waiting().into_iter().filter(is_it).collect();
+                self.append_all(self.blocked_fan_outs(&waiting, &reason))
+            }
+        }
+    }
+
+    fn blocked_fan_outs(&self, waiting: &[WaitingStage], reason: &str) -> Vec<What> {
+        let record = self.recorder.record();
+        let is_pending = |waiting: &&WaitingStage| record.stage(&waiting.id).state == StageState::Pending;
+        let blocked = waiting.iter().filter(is_pending).map(|waiting| {
+            let (id, reason) = (waiting.id.clone(), Some(reason.to_owned()));
+            What::stage_state(id, 0, StageState::Pending, StageState::Blocked, reason)
+        });
+        blocked.collect()
+    }
+
+    /// The instances that the record does not have yet.
+    fn tell_instances(&mut self) -> Result<(), EngineError> {
+        let mut fan_outs: Vec<(String, Vec<InstanceNote>)> = Vec::new();
+        for stage in self.plan.stages.iter().filter(|stage| stage.id != stage.template) {
+            let note = InstanceNote { stage_id: stage.id.clone(), parameters: stage.parameters_in_words() };
+            match fan_outs.last_mut().filter(|(template, _)| *template == stage.template) {
+                Some((_, notes)) => notes.push(note),
+                None => fan_outs.push((stage.template.clone(), vec![note])),
+            }
+        }
+        let known = &self.recorder.record().instances;
+        fan_outs.retain(|(template, notes)| known.get(template) != Some(notes));
+        let events = fan_outs.into_iter().map(|(stage_id, instances)| What::FanOut { stage_id, instances });
+        self.append_all(events.collect())
     }
 
     fn settle(&mut self, index: usize, standing: Standing) {
@@ -409,7 +496,7 @@ impl<'a> Engine<'a> {
             earlier: self.earlier_artifacts(index),
             session,
             to_resume,
-            execution_count: self.checkpoints + 1,
+            execution_count: self.recorder.record().checkpoints + 1,
         };
         // On the disk first: after this a lost supervisor's successor looks for what it left running.
         let (id, from) = (self.id(index), self.state(index));
@@ -424,6 +511,9 @@ impl<'a> Engine<'a> {
         };
         std::thread::Builder::new().spawn(work).map_err(EngineError::Thread)?;
         self.running += 1;
+        if let (Some(free), Some(stage)) = (&mut self.free, self.plan.stages.get(index)) {
+            free.take(&stage.resources);
+        }
         if let Some(stage) = self.stages.get_mut(index) {
             stage.standing = Standing::Running;
             stage.attempts += 1;
@@ -515,6 +605,9 @@ impl<'a> Engine<'a> {
             Message::Progress(index, told) => self.hear(index, told),
             Message::Ended(index, outcome) => {
                 self.running -= 1;
+                if let (Some(free), Some(stage)) = (&mut self.free, self.plan.stages.get(index)) {
+                    free.give_back(&stage.resources);
+                }
                 self.end(index, *outcome)
             }
         }
@@ -557,7 +650,6 @@ impl<'a> Engine<'a> {
     }
 
     fn note_checkpoint(&mut self, index: usize, checkpoint: &StageCheckpoint) -> Result<(), EngineError> {
-        self.checkpoints += 1;
         self.may_free |= checkpoint.status != Status::Saved;
         let what = checkpoint.event(self.id(index), self.attempt_number(index));
         self.append(what)
@@ -572,8 +664,7 @@ impl<'a> Engine<'a> {
             Ok(accepted) => {
                 self.may_free |= self.recorded(index).is_some_and(|before| before.accepted.is_some());
                 self.stage_ended(index, StageState::Completed, None, ending, Some(accepted))?;
-                self.settle(index, Standing::Completed);
-                return Ok(());
+                return self.complete(index);
             }
             Err(unaccepted) => unaccepted,
         };
@@ -597,9 +688,18 @@ impl<'a> Engine<'a> {
             return Ok(());
         }
         if self.may_retry(index) {
-            let why = format!("it is tried again: {reason}");
+            let pause = self.pause_before_retry(index);
+            let in_time = match pause.as_secs() {
+                0 => String::new(),
+                seconds => format!(" in {seconds} s"),
+            };
+            let why = format!("it is tried again{in_time}: {reason}");
             self.stage_to(index, StageState::Resumable, Some(why))?;
-            return self.start(index);
+            if pause.is_zero() {
+                return self.start(index);
+            }
+            self.backing_off.push((Instant::now() + pause, index));
+            return Ok(());
         }
         if self.state(index) == StageState::Interrupted {
             self.stage_to(index, StageState::Resumable, Some(reason))?;
@@ -611,6 +711,13 @@ impl<'a> Engine<'a> {
     fn may_retry(&self, index: usize) -> bool {
         let (Some(stage), Some(here)) = (self.stage(index), self.stages.get(index)) else { return false };
         !self.is_aborting && !here.is_aborted && stage.is_retryable && here.attempts <= stage.retries
+    }
+
+    /// Twice as long each time.
+    fn pause_before_retry(&self, index: usize) -> Duration {
+        let attempts = self.stages.get(index).map_or(1, |stage| stage.attempts);
+        let backoff = self.stage(index).map(|stage| stage.backoff).unwrap_or_default();
+        backoff.saturating_mul(2_u32.saturating_pow(attempts.saturating_sub(1))).min(LONGEST_PAUSE)
     }
 
     fn look_for_requests(&mut self) -> Result<(), EngineError> {
@@ -671,11 +778,22 @@ impl<'a> Engine<'a> {
             let (id, attempt) = (planned.id.clone(), self.attempt_number(index));
             blocked.push(What::stage_state(id, attempt, from, StageState::Blocked, reason));
         }
+        for waiting in self.plan.waiting() {
+            let is_done = |id: &&String| {
+                let mut stages =
+                    self.plan.stages.iter().zip(&self.stages).filter(|(stage, _)| stage.template == **id);
+                !self.plan.waiting().iter().any(|waiting| waiting.id == **id)
+                    && stages.all(|(_, here)| here.standing == Standing::Completed)
+            };
+            let before = waiting.waits_for.iter().find(|id| !is_done(id)).cloned().unwrap_or_default();
+            let reason = format!("`{before}` did not complete");
+            blocked.extend(self.blocked_fan_outs(std::slice::from_ref(&waiting), &reason));
+        }
         self.append_all(blocked)
     }
 
     fn final_state(&self) -> RunState {
-        if self.stages.iter().all(|stage| stage.standing == Standing::Completed) {
+        if self.plan.is_whole() && self.stages.iter().all(|stage| stage.standing == Standing::Completed) {
             return RunState::Completed;
         }
         if self.is_aborting || self.stages.iter().any(|stage| stage.is_aborted) {

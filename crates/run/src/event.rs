@@ -1,14 +1,17 @@
 //! What happens in a run, one event at a time. The record on disk is these events, one JSON document to a line; the
 //! terminal, `--json` and the report are readers of the same ones.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::state::{RunState, StageState};
 use crate::surroundings::Surroundings;
 
-/// The version of the record's format. 2: an ending says whether it was the `verify` that failed.
-pub const FORMAT: u32 = 2;
+/// The version of the record's format. 2: an ending says whether it was the `verify` that failed. 3: fan-outs, and
+/// parameters that were set.
+pub const FORMAT: u32 = 3;
 
 /// How a stage's reason begins that is about its `verify`, and not about its own command. Format 1 says so by this alone.
 pub(crate) const VERIFY: &str = "`verify`: ";
@@ -37,11 +40,22 @@ pub enum What {
         /// Below the project's root, where it is; null for a plan from elsewhere.
         plan_file: Option<String>,
         plan: String,
+        /// Parameters that were set from outside of the plan, as NAME=VALUE.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        set: Vec<String>,
         surroundings: Surroundings,
     },
-    /// The plan file was changed before the run went on.
+    /// The plan file or the parameters were changed before the run went on.
     PlanChanged {
         plan: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        set: Vec<String>,
+    },
+    /// A stage of the plan runs once for each of many values: these are its instances, each a stage of its own.
+    FanOut {
+        /// As the plan has it.
+        stage_id: String,
+        instances: Vec<InstanceNote>,
     },
     /// A supervisor took the run in hand.
     RunTaken {
@@ -127,6 +141,16 @@ pub enum What {
     },
 }
 
+/// One stage of a fan-out, and what it is run for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct InstanceNote {
+    pub stage_id: String,
+    /// `lr = 0.1, seed = 1`
+    pub parameters: String,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -151,6 +175,7 @@ pub enum HowEnded {
     TimedOut,
     Stalled,
     Aborted,
+    OutOfMemory,
 }
 
 /// What a stage made, and from what.
@@ -160,6 +185,9 @@ pub enum HowEnded {
 pub struct Accepted {
     /// Over the command, its settings and the contents of its inputs; of a Python stage also over the session before it.
     pub fingerprint: String,
+    /// What the fingerprint is made of besides the inputs, each with a short hash, so that a change can be named.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parts: BTreeMap<String, String>,
     /// What the session is known by after a Python stage. None of other stages, and in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
@@ -215,6 +243,7 @@ impl What {
     pub fn stage(&self) -> Option<&str> {
         match self {
             Self::StageState { stage_id, .. }
+            | Self::FanOut { stage_id, .. }
             | Self::StageReused { stage_id, .. }
             | Self::Marker { stage_id, .. }
             | Self::Stall { stage_id, .. }
@@ -235,6 +264,7 @@ impl What {
             self,
             Self::RunPlanned { .. }
                 | Self::PlanChanged { .. }
+                | Self::FanOut { .. }
                 | Self::RunTaken { .. }
                 | Self::RunState { .. }
                 | Self::StageState { .. }

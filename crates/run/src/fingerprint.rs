@@ -55,15 +55,6 @@ pub fn of_stage(
     inputs: &[(String, String)],
     session: Option<&str>,
 ) -> String {
-    let directory = root.join(&stage.directory);
-    let mut scripts = match stage.kind {
-        Kind::Command => named_files(&stage.command, root, &directory),
-        // The file of a cell is named from the root, wherever the cell is run.
-        Kind::Python => named_files(&stage.command, root, root),
-    };
-    if let Some(verify) = &stage.verify {
-        scripts.extend(named_files(verify, root, &directory));
-    }
     let basis = Basis {
         version: 1,
         stage: &stage.id,
@@ -73,7 +64,7 @@ pub fn of_stage(
         directory: &stage.directory,
         outputs: stage.outputs.iter().map(|output| output.path.as_str()).collect(),
         inputs,
-        scripts,
+        scripts: scripts(stage, root),
         kernel: (stage.kind == Kind::Python).then_some(KernelBasis {
             kind: "python",
             interpreter: python.interpreter.as_deref(),
@@ -84,6 +75,20 @@ pub fn of_stage(
     };
     // Strings and paths from a text are always JSON.
     hash::of_bytes(&serde_json::to_vec(&basis).unwrap_or_default())
+}
+
+/// The scripts and programs of the project that a stage names, each with its hash.
+pub(crate) fn scripts(stage: &Stage, root: &Path) -> Vec<(String, String)> {
+    let directory = root.join(&stage.directory);
+    let mut scripts = match stage.kind {
+        Kind::Command => named_files(&stage.command, root, &directory),
+        // The file of a cell is named from the root, wherever the cell is run.
+        Kind::Python => named_files(&stage.command, root, root),
+    };
+    if let Some(verify) = &stage.verify {
+        scripts.extend(named_files(verify, root, &directory));
+    }
+    scripts
 }
 
 /// What the session is known by after an accepted attempt of a Python stage. Another attempt may have left other variables,

@@ -2,12 +2,16 @@
 
 mod attempt;
 pub mod control;
+mod earlier_runs;
 pub mod engine;
 pub mod event;
 mod executor;
 pub mod fingerprint;
+pub mod graph;
+mod input_content;
 #[cfg(not(feature = "python"))]
 mod no_python_session;
+pub mod outlook;
 pub mod output;
 pub mod plan;
 mod publish;
@@ -19,6 +23,8 @@ pub mod runs;
 mod secret_values;
 mod session_order;
 mod stage_checkpoint;
+mod stage_now;
+mod stage_parts;
 pub mod state;
 pub mod surroundings;
 

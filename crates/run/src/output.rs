@@ -6,6 +6,12 @@ use serde::Serialize;
 
 use supervise::marker::Marker;
 
+use crate::control;
+use crate::outlook::StageOutlook;
+use crate::record::{Record, StageRecord};
+use crate::runs::FoundRun;
+use crate::state::StageState;
+
 /// `checkstone markers --json`
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -56,4 +62,55 @@ pub struct ReportOutput {
     /// Below the project's root, as is `html`.
     pub markdown: String,
     pub html: String,
+}
+
+/// `checkstone run --dry-run --json` and `checkstone resume --dry-run --json`.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OutlookOutput {
+    pub stages: Vec<StageOutlook>,
+}
+
+/// `checkstone run --list --json`.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunListOutput {
+    /// The newest first.
+    pub runs: Vec<ListedRun>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ListedRun {
+    pub run: String,
+    pub title: String,
+    /// `RUNNING` while a process has it in hand, `DAMAGED` if its record cannot be read, or the state of the run.
+    pub state: String,
+    /// Null if its record cannot be read.
+    pub completed_stages: Option<usize>,
+    /// When its record was last written to.
+    pub changed_at: String,
+    /// Parameters that were set from outside of the plan, as NAME=VALUE.
+    pub set: Vec<String>,
+}
+
+impl ListedRun {
+    pub fn of(found: &FoundRun) -> Self {
+        let record = Record::read(&found.layout.events()).ok();
+        let state = match &record {
+            _ if control::is_taken(&found.layout) => "RUNNING",
+            Some(record) => record.state.name(),
+            None => "DAMAGED",
+        };
+        let is_done = |stage: &&StageRecord| stage.state == StageState::Completed;
+        Self {
+            run: found.layout.run().to_owned(),
+            title: found.layout.title().to_owned(),
+            state: state.to_owned(),
+            completed_stages: record.as_ref().map(|record| record.stages.values().filter(is_done).count()),
+            changed_at: format!("{:.0}", found.changed_at),
+            set: record.map(|record| record.set).unwrap_or_default(),
+        }
+    }
 }

@@ -1,18 +1,29 @@
-//! What a run does: the stages of a plan file, each with its envelope and its command. Every mistake is found in one
-//! go and told with its line; a plan that is read is sound: no cycle, no missing input, no name that leaves its place.
+//! What a run does: the stages of a plan file, each with its envelope and its command, its parameters filled in. Every
+//! mistake is found in one go and told with its line; a plan that is read is sound: no cycle, no missing input, no name
+//! that leaves its place. What is written becomes stages here; whoever runs them sees nothing else.
 
 mod check;
+mod expansion;
+mod fan_out;
 mod keys;
 mod order;
+mod parameters;
+mod resources;
 mod template;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use settings::{Quoting, Reader};
 
+use expansion::{Expansion, WrittenPlan};
+
+pub(crate) use expansion::SessionTurn;
 pub use keys::{Grace, Kind, Python, Stall};
+pub use parameters::{NoParameterError, Scalar, SetParameter};
+pub use resources::{ResourceError, Resources};
 pub use settings::{Problem, Problems};
 pub use template::{KINDS, template};
 
@@ -27,15 +38,32 @@ const LONGEST_WITHOUT_CHECKPOINT: Duration = Duration::from_secs(240);
 pub struct Plan {
     pub title: String,
     pub python: Python,
-    /// In the order of the file.
+    /// In the order of the file; behind them those that became known only during the run.
     pub stages: Vec<Stage>,
+    /// Stages whose `when` does not hold, and those that read what these would make.
+    pub left_out: Vec<String>,
     /// What is allowed, and should be looked at all the same.
     pub warnings: Vec<Problem>,
+    written: Arc<WrittenPlan>,
+    expansion: Expansion,
+}
+
+/// What is to run once a list is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingStage {
+    /// As the plan has it; its instances add letters.
+    pub id: String,
+    pub max_duration: Duration,
+    pub waits_for: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Stage {
     pub id: String,
+    /// Its id in the plan file, which all instances of a fan-out share.
+    pub template: String,
+    /// Those of the instance; empty for a stage without `forEach`.
+    pub parameters: Vec<(String, Scalar)>,
     pub goal: String,
     pub kind: Kind,
     pub command: Program,
@@ -53,6 +81,10 @@ pub struct Stage {
     pub is_retryable: bool,
     /// How often it is run again by itself.
     pub retries: u32,
+    /// How long the first of them waits; each further one waits twice as long.
+    pub backoff: Duration,
+    /// What it uses while it runs.
+    pub resources: Resources,
     pub checkpoint_after: bool,
     pub stall: Stall,
     pub grace: Grace,
@@ -97,10 +129,38 @@ impl Input {
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum InputSource {
-    /// A file of the project, below the root.
-    File(PathBuf),
+    /// A file or a folder of the project, below the root.
+    Project(PathBuf),
     /// An output of another stage: its place in `Plan::stages`, and the path in that stage's artifacts.
     Output { stage: usize, path: String },
+    /// The same output of all instances of a stage.
+    Gathered { stages: Vec<usize>, path: String },
+}
+
+impl InputSource {
+    /// As the plan has it.
+    pub fn shown(&self, plan: &Plan) -> String {
+        match self {
+            Self::Project(path) => path.display().to_string(),
+            Self::Output { stage, path } => {
+                let id = plan.stages.get(*stage).map_or("", |stage| &stage.id);
+                format!("{id}/{path}")
+            }
+            Self::Gathered { stages, path } => {
+                let first = stages.first().and_then(|stage| plan.stages.get(*stage));
+                format!("{}/*/{path}", first.map_or("", |stage| &stage.template))
+            }
+        }
+    }
+
+    /// The stages that make it.
+    pub fn stages(&self) -> &[usize] {
+        match self {
+            Self::Project(_) => &[],
+            Self::Output { stage, .. } => std::slice::from_ref(stage),
+            Self::Gathered { stages, .. } => stages,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -110,17 +170,64 @@ pub struct Output {
     pub path: String,
 }
 
+impl Stage {
+    /// The parameters of an instance, as people read them: `lr = 0.1, seed = 1`.
+    pub fn parameters_in_words(&self) -> String {
+        let each = self.parameters.iter().map(|(name, value)| format!("{name} = {value}"));
+        each.collect::<Vec<_>>().join(", ")
+    }
+}
+
 impl Plan {
     /// Reads the text of a plan file, which is called `name` in messages. Input files are looked for below `root`.
     pub fn read(name: &str, text: &str, root: &Path) -> Result<Self, Problems> {
+        Self::read_with(name, text, root, &[])
+    }
+
+    /// As [`Plan::read`], with other values for some of its parameters.
+    pub fn read_with(name: &str, text: &str, root: &Path, set: &[SetParameter]) -> Result<Self, Problems> {
         // TOML leaves the line ends in a text of several lines as they are, and no shell wants a carriage return.
         let text = &text.replace("\r\n", "\n");
         let mut reader = Reader::new(name, text, Quoting::Values);
         let plan = match reader.read::<keys::PlanFile>() {
-            Some(layer) => check::check(layer, root, &mut reader),
+            Some(layer) => check::check(layer, (name, text), root, set, &mut reader),
             None => Self::default(),
         };
-        if reader.problems.is_empty() { Ok(plan) } else { Err(Problems::sorted(reader.problems)) }
+        if reader.problems.is_empty() {
+            return Ok(plan);
+        }
+        // All instances of a stage have the same mistakes.
+        let mut problems = Problems::sorted(reader.problems);
+        problems.0.dedup();
+        Err(problems)
+    }
+
+    /// A plan that runs nothing.
+    pub(crate) fn without_stages(title: &str) -> Self {
+        Self { title: title.to_owned(), ..Self::default() }
+    }
+
+    /// Stages that ask for more than there is, so that they could never begin.
+    pub fn check_resources(&self, there: &Resources) -> Result<(), Problems> {
+        let asked = self.written.drafts.iter().flat_map(|draft| draft.value.resources.iter().flatten());
+        let lack =
+            asked.filter_map(|(name, amount)| Some(name.place.problem(there.lack_of(&name.value, *amount)?)));
+        let problems: Vec<Problem> = lack.collect();
+        if problems.is_empty() { Ok(()) } else { Err(Problems::sorted(problems)) }
+    }
+
+    /// The parameters that were set from outside, as NAME=VALUE.
+    pub fn set(&self) -> &[String] {
+        &self.written.set
+    }
+
+    /// Whether there is such a stage in the plan file, or might be one once a list is there.
+    pub fn knows(&self, id: &str) -> bool {
+        let is_instance = |waiting: &WaitingStage| {
+            id.strip_prefix(&waiting.id).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+        };
+        self.stages.iter().any(|stage| stage.id == id || stage.template == id)
+            || self.waiting().iter().any(is_instance)
     }
 
     pub fn stage(&self, id: &str) -> Option<usize> {

@@ -16,6 +16,8 @@ pub enum PublishError {
     SymbolicLink { path: PathBuf },
     #[error("the artifact `{}` is neither a file nor a folder", path.display())]
     Special { path: PathBuf },
+    #[error("`{}` has more than {most} files; put them into one archive", path.display())]
+    TooMany { path: PathBuf, most: usize },
     #[error("the name of the artifact `{}` is not valid text", path.display())]
     NoText { path: PathBuf },
     #[error("the artifact `{}` has a name that leads elsewhere on other systems; give it another one", path.display())]
@@ -26,14 +28,26 @@ pub enum PublishError {
     InTheWay { path: PathBuf },
 }
 
+/// A folder of more files is no artifact and no input: looking at each of them would take longer than most stages.
+pub(crate) const MOST_FILES: usize = 200_000;
+
 /// The files below `folder`, as paths below it with `/`, in order. Links and the like are refused.
 pub(crate) fn files(folder: &Path) -> Result<Vec<String>, PublishError> {
+    files_up_to(folder, MOST_FILES)
+}
+
+/// As [`files`]; more than `most` are refused.
+pub(crate) fn files_up_to(folder: &Path, most: usize) -> Result<Vec<String>, PublishError> {
     // A stage may also put a link in the place of the whole folder, which would then be published.
     if folder.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
         return Err(PublishError::SymbolicLink { path: folder.to_owned() });
     }
     let mut found = Vec::new();
-    walk(folder, "", Strictness::Refuse, &mut found)?;
+    let looked = walk(folder, "", Strictness::Refuse, most, &mut found);
+    if found.len() > most {
+        return Err(PublishError::TooMany { path: folder.to_owned(), most });
+    }
+    looked?;
     found.sort();
     Ok(found)
 }
@@ -41,7 +55,7 @@ pub(crate) fn files(folder: &Path) -> Result<Vec<String>, PublishError> {
 /// The regular files below `folder` as far as they can be seen; for what was cut short.
 pub(crate) fn files_as_far_as_possible(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
-    let _ = walk(folder, "", Strictness::LeaveOut, &mut found);
+    let _ = walk(folder, "", Strictness::LeaveOut, MOST_FILES, &mut found);
     found.sort();
     found
 }
@@ -52,14 +66,19 @@ enum Strictness {
     LeaveOut,
 }
 
+/// Ends early once there are more than `most`.
 fn walk(
     folder: &Path,
     prefix: &str,
     strictness: Strictness,
+    most: usize,
     found: &mut Vec<String>,
 ) -> Result<(), PublishError> {
     let failed = FileError::failed("read the artifacts in", folder);
     for entry in fs_err::read_dir(folder).map_err(&failed)? {
+        if found.len() > most {
+            return Ok(());
+        }
         let entry = entry.map_err(&failed)?;
         let path = entry.path();
         let kind = entry.file_type().map_err(&failed)?;
@@ -78,7 +97,7 @@ fn walk(
         }
         let inner = format!("{prefix}{name}");
         if kind.is_dir() {
-            walk(&path, &format!("{inner}/"), strictness, found)?;
+            walk(&path, &format!("{inner}/"), strictness, most, found)?;
         } else if kind.is_file() {
             found.push(inner);
         } else if strictness == Strictness::Refuse {

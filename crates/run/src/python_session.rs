@@ -128,7 +128,10 @@ struct SharedSession {
     environment: Option<PythonEnvironment>,
     /// Cells whose displays can still change: cell and output, by display id.
     displays: BTreeMap<String, Vec<(String, usize)>>,
+    /// Over all kernels of the run.
     execution_count: u64,
+    /// What it was when this kernel was started, which counts from 1.
+    counted_before: u64,
     /// What the kernel's session is known by; none while nobody knows what is in it.
     known_as: Option<String>,
     /// Whether a person confirmed checkpoints that are not this machine's own.
@@ -384,6 +387,7 @@ impl SharedSession {
             self.complete_lost_cells(layout, warn);
         }
         self.displays.clear();
+        self.counted_before = self.execution_count;
         self.kernel = Some(kernel);
         go_on(job)?;
         self.rehydrate(cell_job, last_saved?)
@@ -399,7 +403,9 @@ impl SharedSession {
     }
 
     fn note(&mut self, cell: NewCell, executed: &ExecutedCell, warn: &dyn Fn(String)) {
-        self.execution_count = executed.execution_count.unwrap_or(self.execution_count);
+        if let Some(count) = executed.execution_count {
+            self.execution_count = self.counted_before + count;
+        }
         if let Some(notebook) = &mut self.shown().notebook {
             for (display, data, metadata) in &executed.updates {
                 for (id, output) in self.displays.get(display).into_iter().flatten() {
@@ -482,6 +488,7 @@ fn described(ending: &CellEnding, elapsed: Duration) -> (How, Option<Status>, Op
         Cause::TimedOut => How::TimedOut,
         Cause::Aborted => How::Aborted,
         Cause::Stalled => How::Stalled,
+        Cause::OutOfMemory => How::OutOfMemory,
     };
     match ending {
         CellEnding::Finished => (How::Exited(0), Some(Status::Exited(0)), None),

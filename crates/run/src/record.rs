@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use files::regular_file;
 use jiff::Timestamp;
 
-use crate::event::{Accepted, Ending, Event, FORMAT, What};
+use crate::event::{Accepted, Ending, Event, FORMAT, InstanceNote, What};
+use crate::plan::{Plan, Problems, SetParameter};
+use crate::secret_values::WITHHELD;
 use crate::state::{RunState, StageState, TransitionError};
 use crate::surroundings::Surroundings;
 
@@ -46,10 +48,16 @@ pub struct Record {
     pub run: String,
     pub plan_file: Option<String>,
     pub plan: String,
+    /// Parameters that were set from outside of the plan, as NAME=VALUE.
+    pub set: Vec<String>,
+    /// The instances of each fan-out that is known, by the id that the plan has.
+    pub instances: HashMap<String, Vec<InstanceNote>>,
     /// Of the last time that a supervisor took the run in hand.
     pub surroundings: Surroundings,
     pub state: RunState,
     pub stages: HashMap<String, StageRecord>,
+    /// How many checkpoints were saved.
+    pub checkpoints: u64,
     pub began_at: Timestamp,
     pub changed_at: Timestamp,
     pub last_sequence: u64,
@@ -92,7 +100,8 @@ impl Record {
     }
 
     fn begin(path: &Path, event: Event) -> Result<Self, RecordError> {
-        let What::RunPlanned { format, report_title, run_id, plan_file, plan, surroundings } = event.what
+        let What::RunPlanned { format, report_title, run_id, plan_file, plan, set, surroundings } =
+            event.what
         else {
             let message = "it does not begin with `run-planned`".to_owned();
             return Err(RecordError::Damaged { path: path.to_owned(), line: 1, message });
@@ -105,9 +114,12 @@ impl Record {
             run: run_id,
             plan_file,
             plan,
+            set,
+            instances: HashMap::new(),
             surroundings,
             state: RunState::default(),
             stages: HashMap::new(),
+            checkpoints: 0,
             began_at: event.at,
             changed_at: event.at,
             last_sequence: event.sequence,
@@ -118,7 +130,13 @@ impl Record {
         self.changed_at = event.at;
         self.last_sequence = event.sequence;
         match &event.what {
-            What::PlanChanged { plan } => self.plan.clone_from(plan),
+            What::PlanChanged { plan, set } => {
+                self.plan.clone_from(plan);
+                self.set.clone_from(set);
+            }
+            What::FanOut { stage_id, instances } => {
+                self.instances.insert(stage_id.clone(), instances.clone());
+            }
             What::RunTaken { surroundings, .. } => self.surroundings.clone_from(surroundings),
             What::RunState { from, to, .. } => {
                 same("run", self.state.name(), from.name())?;
@@ -127,6 +145,11 @@ impl Record {
             What::StageState { stage_id, attempt, from, to, reason, ending, accepted } => {
                 let stage = self.stages.entry(stage_id.clone()).or_default();
                 same("stage", stage.state.name(), from.name())?;
+                let is_taken_over = stage.state == StageState::Pending && *to == StageState::Completed;
+                // What an earlier run made is there to be accepted; without it nothing was made.
+                if is_taken_over && accepted.is_none() {
+                    return Err(TransitionError { what: "stage", from: from.name(), to: to.name() });
+                }
                 stage.state = stage.state.transition(*to)?;
                 stage.attempt = (*attempt).max(stage.attempt);
                 stage.reason.clone_from(reason);
@@ -144,13 +167,27 @@ impl Record {
                     stage.accepted.clone_from(accepted);
                 }
             }
-            What::Checkpoint { stage_id, checkpoint_id, mid_stage: true, .. } => {
-                let stage = self.stages.entry(stage_id.clone()).or_default();
-                stage.mid_stage_checkpoint = Some(checkpoint_id.clone());
+            What::Checkpoint { stage_id, checkpoint_id, mid_stage, .. } => {
+                self.checkpoints += 1;
+                if *mid_stage {
+                    let stage = self.stages.entry(stage_id.clone()).or_default();
+                    stage.mid_stage_checkpoint = Some(checkpoint_id.clone());
+                }
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// Parameters that were set from outside of the plan; what was withheld is no value.
+    pub fn set_parameters(&self) -> Vec<SetParameter> {
+        let known: Vec<String> = self.set.iter().filter(|set| !set.contains(WITHHELD)).cloned().collect();
+        SetParameter::of_record(&known)
+    }
+
+    /// The plan as it was last recorded, with the parameters of that time.
+    pub fn read_plan(&self, root: &Path) -> Result<Plan, Problems> {
+        Plan::read_with("the recorded plan", &self.plan, root, &self.set_parameters())
     }
 
     pub fn stage(&self, id: &str) -> StageRecord {

@@ -16,7 +16,6 @@ use checkpoint::layout::Layout;
 use jiff::Timestamp;
 
 use crate::fingerprint;
-use crate::plan::Plan;
 use crate::record::{self, RecordError};
 
 pub use figure::Figure;
@@ -55,12 +54,13 @@ pub struct ReportFiles {
 impl Report {
     pub fn of_run(layout: &Layout, now: Timestamp) -> Result<Self, ReportError> {
         let events = record::read_events(&layout.events())?;
-        let plan = record::Record::read(&layout.events())?.plan;
+        let plan = record::Record::read(&layout.events())?.read_plan(layout.root());
         // A plan that no longer holds, since a file of it is gone, still has its order; without one the events have theirs.
-        let order = Plan::read("plan", &plan, layout.root())
+        let order = plan
             .map(|plan| plan.stages.into_iter().map(|stage| (stage.id, stage.goal)).collect())
             .unwrap_or_else(|_| Vec::new());
-        let story = Story::of(&events, &order);
+        let mut story = Story::of(&events, &order);
+        story.forget_checkpoints(|id| layout.manifest(id).is_ok_and(|path| path.is_file()));
         let excerpts = excerpts(layout, &story);
         let (figures, figures_left_out) = figure::figures(layout, &story);
         Ok(Self { story, excerpts, figures, figures_left_out, generated_at: now })

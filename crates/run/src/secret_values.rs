@@ -65,10 +65,20 @@ impl SecretValues {
         })
     }
 
+    /// Texts as they may be recorded.
+    pub(crate) fn without_all(&self, texts: &[String]) -> Vec<String> {
+        texts.iter().map(|text| self.without(text.clone())).collect()
+    }
+
     /// An event as it may be recorded.
     pub(crate) fn withheld_from(&self, mut what: What) -> What {
         if self.values.is_empty() {
             return what;
+        }
+        if let What::FanOut { instances, .. } = &mut what {
+            for instance in instances {
+                instance.parameters = self.without(std::mem::take(&mut instance.parameters));
+            }
         }
         let text = match &mut what {
             What::StageState { reason, .. } | What::RunState { reason, .. } => reason.as_mut(),

@@ -1,14 +1,14 @@
 //! The order in which Python stages use the run's session: that of the plan, each after what it depends on. It does not
 //! depend on how many stages run at once or how long they take, so that each finds the same variables every time.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
-use crate::plan::{Kind, Plan};
+use crate::plan::{Plan, SessionTurn};
 
 #[derive(Debug, Default)]
 pub(crate) struct SessionOrder {
-    /// Places in `Plan::stages`.
-    order: Vec<usize>,
+    turns: Vec<SessionTurn>,
+    /// By their places in `Plan::stages`.
     positions: HashMap<usize, usize>,
     /// All before this one are settled.
     next: usize,
@@ -16,31 +16,12 @@ pub(crate) struct SessionOrder {
 
 impl SessionOrder {
     pub(crate) fn of(plan: &Plan) -> Self {
-        let mut waits_for: Vec<usize> = plan.stages.iter().map(|stage| stage.dependencies.len()).collect();
-        let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); plan.stages.len()];
-        for (index, stage) in plan.stages.iter().enumerate() {
-            for on in &stage.dependencies {
-                dependents.get_mut(*on).into_iter().for_each(|dependents| dependents.push(index));
-            }
-        }
-        let is_free = |(index, count): (usize, &usize)| (*count == 0).then_some(index);
-        let mut ready: BTreeSet<usize> = waits_for.iter().enumerate().filter_map(is_free).collect();
-        let mut order = Vec::new();
-        while let Some(index) = ready.pop_first() {
-            if plan.stages.get(index).is_some_and(|stage| stage.kind == Kind::Python) {
-                order.push(index);
-            }
-            for dependent in dependents.get(index).into_iter().flatten() {
-                if let Some(count) = waits_for.get_mut(*dependent) {
-                    *count -= 1;
-                    if *count == 0 {
-                        ready.insert(*dependent);
-                    }
-                }
-            }
-        }
-        let positions = order.iter().enumerate().map(|(position, index)| (*index, position)).collect();
-        Self { order, positions, next: 0 }
+        let turns = plan.session_turns();
+        let positions = turns.iter().enumerate().filter_map(|(position, turn)| match turn {
+            SessionTurn::Stage(index) => Some((*index, position)),
+            SessionTurn::Waiting(_) => None,
+        });
+        Self { positions: positions.collect(), turns, next: 0 }
     }
 
     /// All that use the session.
@@ -49,14 +30,14 @@ impl SessionOrder {
     }
 
     /// Whether everything that comes before it in the session is settled; other stages need not wait for that.
-    pub(crate) fn has_its_turn(&mut self, index: usize, is_settled: impl Fn(usize) -> bool) -> bool {
+    pub(crate) fn has_its_turn(&mut self, index: usize, is_settled: impl Fn(&SessionTurn) -> bool) -> bool {
         if !self.positions.contains_key(&index) {
             return true;
         }
-        while self.order.get(self.next).is_some_and(|next| is_settled(*next)) {
+        while self.turns.get(self.next).is_some_and(&is_settled) {
             self.next += 1;
         }
-        self.order.get(self.next) == Some(&index)
+        self.turns.get(self.next) == Some(&SessionTurn::Stage(index))
     }
 
     /// The stage is to be run once more.
@@ -66,8 +47,24 @@ impl SessionOrder {
 
     /// Those that come before it in the session, the last one first; before a stage that is none of them, all.
     pub(crate) fn before(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
-        let position = self.positions.get(&index).copied().unwrap_or(self.order.len());
-        self.order.iter().take(position).rev().copied()
+        self.turns_before(index).rev().filter_map(|turn| match turn {
+            SessionTurn::Stage(before) => Some(*before),
+            SessionTurn::Waiting(_) => None,
+        })
+    }
+
+    /// What has its turn before a Python stage, and is not known yet.
+    pub(crate) fn unknown_before(&self, index: usize) -> Option<&str> {
+        self.positions.get(&index)?;
+        self.turns_before(index).find_map(|turn| match turn {
+            SessionTurn::Stage(_) => None,
+            SessionTurn::Waiting(id) => Some(id.as_str()),
+        })
+    }
+
+    fn turns_before(&self, index: usize) -> impl DoubleEndedIterator<Item = &SessionTurn> {
+        let position = self.positions.get(&index).copied().unwrap_or(self.turns.len());
+        self.turns.get(..position).unwrap_or_default().iter()
     }
 }
 
@@ -93,12 +90,52 @@ mod tests {
         ];
         let plan = Plan::read("plan.toml", &text.concat(), Path::new("/")).unwrap();
         let mut order = SessionOrder::of(&plan);
-        assert_eq!(order.order, [2, 0, 3]);
+        assert_eq!(order.turns, [2, 0, 3].map(SessionTurn::Stage));
         assert_eq!(order.before(3).collect::<Vec<_>>(), [0, 2]);
         assert!(order.has_its_turn(1, |_| false), "it is no Python stage");
         assert!(!order.has_its_turn(0, |_| false));
-        assert!(order.has_its_turn(0, |settled| settled == 2));
+        assert!(order.has_its_turn(0, |settled| *settled == SessionTurn::Stage(2)));
         order.go_back_to(2);
         assert!(order.has_its_turn(2, |_| false));
+    }
+
+    /// Which list is there first makes no difference.
+    #[test]
+    fn what_is_known_only_later_has_its_turn_all_the_same() {
+        let list = |id: &str| {
+            format!(
+                "[[stage]]\nstageId = \"{id}\"\ngoal = \"Make a list\"\ncommand = 'list'\noutputs = {{ all = \"all\" }}\n"
+            )
+        };
+        let each = |id: &str, of: &str| {
+            format!(
+                "[[stage]]\nstageId = \"{id}\"\nkind = \"python\"\ngoal = \"Do the work\"\ncommand = '1'\n\
+                 forEach = {{ x = {{ lines = \"{of}/all\" }} }}\n"
+            )
+        };
+        let text = [
+            "title = \"t\"\n".to_owned(),
+            list("S01_list_one"),
+            list("S02_list_two"),
+            each("S03_do_one", "S01_list_one"),
+            each("S04_do_two", "S02_list_two"),
+            "[[stage]]\nstageId = \"S05_do_last\"\nkind = \"python\"\ngoal = \"Do the work\"\ncommand = '1'\n".to_owned(),
+        ];
+        let folder = tempfile::tempdir().unwrap();
+        fs_err::write(folder.path().join("all"), "1\n2\n").unwrap();
+        let plan = Plan::read("plan.toml", &text.concat(), folder.path()).unwrap();
+        let ids = |first: usize, second: usize| {
+            let grown = plan.grown(first, folder.path()).unwrap().unwrap();
+            let order = SessionOrder::of(&grown);
+            let last = grown.stage("S05_do_last").unwrap();
+            assert_eq!(order.unknown_before(last), Some(["S03_do_one", "S04_do_two"][second]));
+            let grown = grown.grown(second, folder.path()).unwrap().unwrap();
+            let order = SessionOrder::of(&grown);
+            assert_eq!(order.unknown_before(last), None);
+            let turns = order.before(last).map(|index| grown.stages[index].id.clone());
+            turns.collect::<Vec<_>>()
+        };
+        let expected = ["S04_do_two_b", "S04_do_two_a", "S03_do_one_b", "S03_do_one_a"];
+        assert_eq!([ids(0, 1), ids(1, 0)], [expected; 2]);
     }
 }

@@ -54,6 +54,7 @@ pub(crate) fn after_stage(
 ) -> Result<WithWarnings, StageCheckpointError> {
     let mut request = SaveRequest {
         artifacts: together(published, earlier),
+        session: layout.run().to_owned(),
         execution_count,
         ..SaveRequest::new(stage, Timestamp::now())
     };
@@ -81,6 +82,7 @@ pub(crate) fn mid_stage(
         status: Status::Interrupted,
         reason: Some(Reason::Abort),
         artifacts: together(&partial, earlier),
+        session: layout.run().to_owned(),
         execution_count,
         ..SaveRequest::new(stage, Timestamp::now())
     };
@@ -129,7 +131,10 @@ fn with_partial(
     attempt: u32,
     reason: Reason,
 ) -> Result<WithWarnings, StageCheckpointError> {
-    let request = SaveRequest::emergency(stage, reason, Timestamp::now());
+    let request = SaveRequest {
+        session: layout.run().to_owned(),
+        ..SaveRequest::emergency(stage, reason, Timestamp::now())
+    };
     let (made, mut warnings) = with_warnings(checkpoint::emergency(layout, &request)?, false);
     let Ok(folder) = layout.attempt(stage, attempt) else { return Ok((made, warnings)) };
     let artifacts = folder.join("artifacts");

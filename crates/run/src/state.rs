@@ -52,7 +52,8 @@ impl StageState {
             Blocked, Completed, Failed, Interrupted, Interrupting, Pending, Resumable, Running,
         };
         let may_follow = match self {
-            Pending => matches!(to, Running | Blocked),
+            // Straight to completed: an earlier run made the same.
+            Pending => matches!(to, Running | Blocked | Completed),
             // Straight to interrupted: nobody was there to interrupt it, for the supervisor itself was lost.
             Running => matches!(to, Completed | Interrupting | Interrupted | Failed),
             Interrupting => matches!(to, Interrupted),
@@ -113,7 +114,7 @@ mod tests {
     fn stages_go_only_where_the_table_says() {
         let table = [
             // PEND RUN COMP INTG INTD FAIL RESM BLOC
-            "   .    x   .    .    .    .    .    x", // PENDING
+            "   .    x   x    .    .    .    .    x", // PENDING
             "   .    .   x    x    x    x    .    .", // RUNNING
             "   x    .   .    .    .    .    .    .", // COMPLETED
             "   .    .   .    .    x    .    .    .", // INTERRUPTING

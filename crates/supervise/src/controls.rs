@@ -28,6 +28,7 @@ pub enum Cause {
     TimedOut,
     Aborted,
     Stalled,
+    OutOfMemory,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -84,6 +84,8 @@ pub enum How {
     TimedOut,
     Aborted,
     Stalled,
+    /// It used more memory than it may.
+    OutOfMemory,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -26,6 +26,7 @@ mod controls;
 mod ending;
 mod limits;
 pub mod marker;
+mod memory;
 mod output;
 mod processes;
 mod record;

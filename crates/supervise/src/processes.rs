@@ -121,8 +121,12 @@ pub(super) fn signal(proc: &OwnedFd, process: &Process, signal: Signal) -> rusti
     }
 }
 
+/// A process and all that descend from it.
+pub(super) fn tree(rows: &[Process], root: i32) -> impl Iterator<Item = &Process> {
+    rows.iter().filter(move |row| row.pid == root || descends(rows, row, root))
+}
+
 /// The processor time of a process and of all that descend from it, in clock ticks; and how many they are.
 pub(super) fn tree_ticks(rows: &[Process], root: i32) -> (u64, usize) {
-    let of_tree = rows.iter().filter(|row| row.pid == root || descends(rows, row, root));
-    of_tree.fold((0, 0), |(ticks, number), row| (ticks + row.ticks, number + 1))
+    tree(rows, root).fold((0, 0), |(ticks, number), row| (ticks + row.ticks, number + 1))
 }

@@ -9,6 +9,7 @@ use super::clock::Clock;
 use super::controls::Cause;
 use super::ending::{Observed, Stall, StallLooks, StallSignal};
 use super::limits::{Limits, Stalls};
+use super::memory;
 use super::processes::{self, Process};
 
 /// Of the processor time of one core, a process that waits in a loop with pauses uses less than this part.
@@ -25,6 +26,7 @@ pub struct Vitals {
     last_ticks: Duration,
     last_growth: Duration,
     last_sample: Duration,
+    last_memory: Duration,
     ticks: u64,
     artifacts: Size,
     told: BTreeSet<StallSignal>,
@@ -88,6 +90,14 @@ impl Vitals {
             return Some(Cause::Stalled);
         }
         let (active, stalls) = (clock.active(), &limits.stalls);
+        if let Some(limit) = limits.memory
+            && active >= self.last_memory + memory::EVERY
+        {
+            self.last_memory = active;
+            if memory::is_above(limit, root, &mut self.rows) {
+                return Some(Cause::OutOfMemory);
+            }
+        }
         let missing = match clock.stopped_for() {
             Some(lasting) => self.stopped(lasting, stalls).into_iter().collect(),
             None if limits.max_duration.is_some_and(|limit| active >= limit) => return Some(Cause::TimedOut),

@@ -16,7 +16,7 @@ use super::ending::{Ending, How, Observed, Signal, Status};
 use super::limits::{Grace, Limits};
 use super::shim::{Order, Word};
 use super::stall::Vitals;
-use super::{EndOfShim, Supervised, WatchError, record};
+use super::{EndOfShim, Supervised, WatchError, memory, record};
 use crate::marker::Reader;
 
 /// What is read at once; it stays in the processor's cache.
@@ -183,7 +183,7 @@ impl<'a> Watch<'a> {
     /// How long nothing has to be done, if nothing happens.
     fn until_next(&self) -> Duration {
         let awake = self.clock.awake();
-        let mut next = HEARTBEAT;
+        let mut next = if self.limits.memory.is_some() { memory::EVERY } else { HEARTBEAT };
         if self.read_after > awake {
             next = next.min(self.read_after - awake);
         }
@@ -224,7 +224,9 @@ impl<'a> Watch<'a> {
     fn look_after(&mut self) {
         let root = self.supervised.root();
         if let Some(cause) = self.vitals.look_after(&self.clock, self.limits, root, self.observe) {
-            self.begin_ending(cause, self.limits.grace);
+            // While it is asked to end, it could take what is left of the machine's memory.
+            let grace = if cause == Cause::OutOfMemory { Grace::NONE } else { self.limits.grace };
+            self.begin_ending(cause, grace);
         }
     }
 
@@ -430,6 +432,7 @@ impl<'a> Watch<'a> {
             (Some(Cause::TimedOut), _) => How::TimedOut,
             (Some(Cause::Aborted), _) => How::Aborted,
             (Some(Cause::Stalled), _) => How::Stalled,
+            (Some(Cause::OutOfMemory), _) => How::OutOfMemory,
             (None, Some(Status::Exited(code))) => How::Exited(code),
             (None, Some(Status::Killed(signal))) => How::Killed(signal),
             // The shim was killed, and the tree with it.

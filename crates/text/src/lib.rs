@@ -24,7 +24,7 @@ pub use html::html_text;
 pub use nearest::nearest;
 pub use shell_quoting::{command_line, shell_word};
 pub use shortening::{first_characters, head, shortened, shortened_inside, shortened_to_bytes, tail};
-pub use size::size_in_words;
+pub use size::{parse_size, size_in_words};
 pub use table::{Cell, Column, Table};
 pub use width::{fit, wrap, wrap_behind};
 pub use word_finder::WordFinder;

@@ -1,4 +1,4 @@
-//! A number of bytes as people read it.
+//! A number of bytes as people read and write it.
 
 /// `512 B`, `1.5 KiB`, `5.0 MiB`.
 pub fn size_in_words(bytes: u64) -> String {
@@ -11,9 +11,31 @@ pub fn size_in_words(bytes: u64) -> String {
     }
 }
 
+/// A number of bytes: `1000`, `512K`, `64M`, `1G` (powers of 1,024), never 0.
+pub fn parse_size(text: &str) -> Option<u64> {
+    let upper = text.trim().to_ascii_uppercase();
+    let upper = upper.strip_suffix("IB").or_else(|| upper.strip_suffix('B')).unwrap_or(&upper);
+    let units = [('K', 1 << 10), ('M', 1 << 20), ('G', 1 << 30)];
+    let in_unit = units.iter().find_map(|(unit, factor)| Some((upper.strip_suffix(*unit)?, *factor)));
+    let (digits, factor) = in_unit.unwrap_or((upper, 1));
+    digits.trim().parse::<u64>().ok()?.checked_mul(factor).filter(|size| *size > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_are_read() {
+        for (text, size) in
+            [("1", 1), ("512K", 512 << 10), ("64MiB", 64 << 20), ("1gb", 1 << 30), (" 2 M ", 2 << 20)]
+        {
+            assert_eq!(parse_size(text), Some(size), "{text}");
+        }
+        for text in ["", "0", "-1", "x", "1T", "99999999999G"] {
+            assert_eq!(parse_size(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn sizes_read_well() {

@@ -134,13 +134,20 @@ impl KnownFiles {
         }
     }
 
+    pub(crate) fn forget_files(&self, is_there: impl Fn(&str) -> bool) {
+        self.retain(|part| part.files.retain(|path, _| is_there(path)));
+    }
+
     pub(crate) fn forget_objects(&self, keep: impl Fn(&str) -> bool) {
+        self.retain(|part| part.objects.retain(|sha256, _| keep(sha256)));
+    }
+
+    fn retain(&self, forget: impl Fn(&mut KnownPart)) {
         let names = self.folder.as_ref().and_then(|folder| folder.entries().ok()).unwrap_or_default();
         for (name, _) in names {
             self.named_part(&name, |part| {
                 let before = part.objects.len() + part.files.len();
-                part.objects.retain(|sha256, _| keep(sha256));
-                part.files.retain(|_, (_, sha256)| keep(sha256));
+                forget(part);
                 part.is_changed |= part.objects.len() + part.files.len() < before;
             });
         }

@@ -1,11 +1,13 @@
 //! `checkstone abort`: ends a run, or one stage of it, from another terminal.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use checkpoint::layout::Layout;
 use run::control;
 use run::engine;
+use run::runs;
 use run::state::StageState;
 
 use crate::error::{CommandError, ErrorKind};
@@ -19,11 +21,12 @@ use crate::run_project::{self, Index};
 /// grace. `checkstone resume` goes on with the run later.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
+  checkstone abort
   checkstone abort run-20261115-091500-1a2b
   checkstone abort run-20261115-091500-1a2b S03_train_model")]
 pub(crate) struct AbortArguments {
-    /// The run, or TITLE/RUN
-    run: String,
+    /// The run, or TITLE/RUN; by default the one that is running
+    run: Option<String>,
     /// One stage of it; the rest goes on as far as it can without it
     stage: Option<String>,
     #[command(flatten)]
@@ -36,8 +39,10 @@ const LOOK: Duration = Duration::from_millis(50);
 
 pub(crate) fn run(arguments: &AbortArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let root = run_project::root(&arguments.repository)?;
-    let found = run_project::find(&root, Some(&arguments.run), |_| true, "run")?;
-    let layout = found.layout;
+    let layout = match &arguments.run {
+        Some(name) => run_project::find(&root, Some(name), |_| true, "run")?.layout,
+        None => the_running_one(&root)?,
+    };
     let stage = arguments.stage.as_deref();
     if !control::is_taken(&layout) {
         return abort_lost(&root, &layout, stage, printer);
@@ -64,8 +69,25 @@ pub(crate) fn run(arguments: &AbortArguments, printer: &Printer) -> Result<ExitC
         }
         std::thread::sleep(LOOK);
     }
-    Err(CommandError::failed(format!("`{}` did not end within {} s", arguments.run, LONGEST.as_secs()))
+    Err(CommandError::failed(format!("`{}` did not end within {} s", layout.run(), LONGEST.as_secs()))
         .hint("run `checkstone abort` again to force it"))
+}
+
+/// Of several nobody can say which one is meant.
+fn the_running_one(root: &Path) -> Result<Layout, CommandError> {
+    let mut running: Vec<Layout> =
+        (runs::all(root).into_iter().map(|run| run.layout)).filter(control::is_taken).collect();
+    if running.len() > 1 {
+        let names: Vec<String> =
+            running.iter().map(|layout| format!("`{}/{}`", layout.title(), layout.run())).collect();
+        return Err(
+            CommandError::usage("several runs are running").hint(format!("name one of {}", names.join(", ")))
+        );
+    }
+    running.pop().ok_or_else(|| {
+        CommandError::not_found(format!("no run is running in `{}`", root.display()))
+            .hint("`checkstone run --list` lists the runs there are")
+    })
 }
 
 /// Whether its state is one to stay in: right after the interrupt comes what it makes of the stage.
@@ -76,7 +98,7 @@ fn is_over(layout: &Layout, stage: &str) -> Result<bool, CommandError> {
 
 /// Nobody runs it: what its supervisor left behind is ended, and the record says so.
 fn abort_lost(
-    root: &std::path::Path,
+    root: &Path,
     layout: &Layout,
     stage: Option<&str>,
     printer: &Printer,

@@ -4,23 +4,26 @@ use std::process::ExitCode;
 
 use checkpoint::layout::Layout;
 use run::engine;
+use run::outlook;
 use run::record::Record;
 
 use crate::error::CommandError;
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
 use crate::run_display;
-use crate::run_project;
+use crate::run_project::{self, ParameterArguments, ResourceArguments};
 
 /// Go on with a run that was interrupted, failed or aborted
 ///
 /// Without RUN the newest run of this project that is not complete. Stages that completed are not run again where
 /// their command, inputs and outputs are unchanged; outputs that are missing are brought back from the checkpoints. A
-/// stage that was interrupted runs again. The plan file counts as it is now. Exit codes as with `checkstone run`.
+/// stage that was interrupted runs again. The plan file counts as it is now; parameters keep the values they were set
+/// to. Exit codes as with `checkstone run`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone resume
   checkstone resume run-20261115-091500-1a2b --jobs 4
+  checkstone resume --dry-run     # what would run, and why
   checkstone resume --again S03_train_model")]
 pub(crate) struct ResumeArguments {
     /// The run, or TITLE/RUN
@@ -37,6 +40,13 @@ pub(crate) struct ResumeArguments {
     /// Take the plan as it was recorded, whatever the plan file says now
     #[arg(long)]
     recorded_plan: bool,
+    /// Show what would run and why, and run nothing
+    #[arg(long, conflicts_with = "jobs")]
+    dry_run: bool,
+    #[command(flatten)]
+    parameters: ParameterArguments,
+    #[command(flatten)]
+    resources: ResourceArguments,
     /// Print every event as a line of JSON (schemas/run-event.schema.json)
     #[arg(long)]
     json: bool,
@@ -56,8 +66,13 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
     }
     let record = run_project::record(&layout)?;
     let plan = plan(&layout, &record, arguments, printer)?;
+    if arguments.dry_run {
+        let outlook = outlook::of_resume(&plan.plan, &layout, &record, &arguments.again);
+        return run_display::outlook(outlook, arguments.json, printer);
+    }
     let mut settings = run_project::settings(usize::from(arguments.jobs), &arguments.again)?;
     settings.is_trusted = arguments.trust;
+    settings.resources = Some(arguments.resources.read(&plan.plan)?);
     if !arguments.json {
         printer.progress(&format!("run {run_name} of {}", layout.title()));
     }
@@ -73,6 +88,8 @@ fn plan(
     arguments: &ResumeArguments,
     printer: &Printer,
 ) -> Result<engine::PlanText, CommandError> {
+    let mut set = record.set_parameters();
+    set.extend(arguments.parameters.read()?);
     let file = record.plan_file.clone().filter(|file| {
         let stays = std::path::Path::new(file)
             .components()
@@ -87,11 +104,11 @@ fn plan(
             };
             printer.progress(&format!("{why}; the plan is taken as it was recorded"));
         }
-        return run_project::plan("the recorded plan", record.plan.clone(), None, layout.root());
+        return run_project::plan("the recorded plan", record.plan.clone(), None, layout.root(), &set);
     };
     let text = run_project::plan_text(&layout.root().join(&file))?;
     let is_changed = text != record.plan;
-    run_project::plan(&file, text, Some(file.clone()), layout.root()).map_err(|error| {
+    run_project::plan(&file, text, Some(file.clone()), layout.root(), &set).map_err(|error| {
         if is_changed {
             error.hint("`--recorded-plan` uses the plan that the run was started with")
         } else {

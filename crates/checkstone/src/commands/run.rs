@@ -5,33 +5,44 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use checkpoint::layout::{Layout, Segment};
-use files::regular_file;
+use files::{atomic_file, regular_file};
 use jiff::Timestamp;
+use run::control;
 use run::engine;
-use run::plan;
-use text::counted;
+use run::graph::Graph;
+use run::outlook::{self, Would};
+use run::output::{ListedRun, RunListOutput};
+use run::plan::{self, Plan};
+use run::record::Record;
+use run::runs;
+use text::{Column, Table, counted};
+use transcript::visible;
 
-use crate::error::{CommandError, Warning};
-use crate::printer::Printer;
+use crate::error::{CommandError, ErrorKind, Warning};
+use crate::printer::{Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
 use crate::run_display;
-use crate::run_project;
+use crate::run_project::{self, ParameterArguments, ResourceArguments};
 
 /// Run the stages of a plan, each bounded, watched and checkpointed
 ///
-/// The plan is a TOML file; all that is wrong with it is told before anything runs. A stage that takes longer than it
+/// The plan is a TOML file, `plan.toml` by default; all that is wrong with it is reported before anything runs. What an earlier
+/// run of the same title made with the same command and inputs is not made again. A stage that takes longer than it
 /// may is interrupted, with an emergency checkpoint of what there is. Ctrl-C aborts the run, a second one without any
 /// grace. Whatever happens, `checkstone resume` goes on with it. Exit code: 0 where every stage completed, 1 where not,
 /// 130 where the run was aborted, 2 where it could not be run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone run --new pipeline   # write plan.toml, a plan that works
-  checkstone run plan.toml
-  checkstone run plan.toml --jobs 4
+  checkstone run                  # runs plan.toml
+  checkstone run other.toml --jobs 4
+  checkstone run --set lr=0.01 --set seeds=[1,2,3]
+  checkstone run --dry-run        # what would run, and why
+  checkstone run --graph          # --graph=plan.svg writes a picture
+  checkstone run --list
   checkstone run plan.toml --json | jq -c 'select(.event == \"stage-state\")'")]
 pub(crate) struct RunArguments {
-    /// The plan; with --new the file to write (plan.toml where it is not given)
-    #[arg(required_unless_present = "new")]
+    /// The plan, or with --new the file to write; plan.toml by default
     plan: Option<PathBuf>,
     /// Write a plan of this kind, and run nothing: pipeline, research, load, explore, train, evaluate
     #[arg(long, value_name = "KIND", conflicts_with_all = ["jobs", "id", "check", "json"])]
@@ -39,6 +50,22 @@ pub(crate) struct RunArguments {
     /// Only check the plan
     #[arg(long, conflicts_with_all = ["jobs", "id", "json"])]
     check: bool,
+    /// Show what would run and why, and run nothing
+    #[arg(long, conflicts_with_all = ["new", "check", "jobs", "id"])]
+    dry_run: bool,
+    /// Draw the plan, at the terminal or as a picture into an SVG file, and run nothing
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, conflicts_with_all = ["new", "check", "jobs", "id", "json", "dry_run"])]
+    graph: Option<Option<PathBuf>>,
+    /// Run every stage, also those that an earlier run completed with the same command and inputs
+    #[arg(long, conflicts_with_all = ["new", "check"])]
+    fresh: bool,
+    /// List the runs of this project, the newest first
+    #[arg(long, conflicts_with_all = ["new", "check", "jobs", "id", "set", "params", "plan", "dry_run", "fresh", "graph"])]
+    list: bool,
+    #[command(flatten)]
+    parameters: ParameterArguments,
+    #[command(flatten)]
+    resources: ResourceArguments,
     /// How many stages may run at once
     #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: u16,
@@ -52,18 +79,26 @@ pub(crate) struct RunArguments {
     repository: RepositoryArgument,
 }
 
+const USUAL_PLAN: &str = "plan.toml";
+
 pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let root = run_project::root(&arguments.repository)?;
     if let Some(kind) = &arguments.new {
         return write_plan(kind, arguments.plan.as_deref(), &root, printer);
     }
-    let Some(path) = arguments.plan.as_deref() else {
-        return Err(CommandError::usage("no plan to run").hint("name one: `checkstone run PLAN`"));
-    };
+    if arguments.list {
+        return list(&root, arguments.json, printer);
+    }
+    let path = &plan_path(arguments, &root)?;
     let text = run_project::plan_text(path)
         .map_err(|error| error.hint("`checkstone run --new pipeline` writes a plan to start from"))?;
     let file = below(&root, path);
-    let plan = run_project::plan(&path.to_string_lossy(), text, file, &root)?;
+    let set = arguments.parameters.read()?;
+    let plan = run_project::plan(&path.to_string_lossy(), text, file, &root, &set)?;
+    if let Some(file) = &arguments.graph {
+        return draw(&plan.plan, file.as_deref(), printer);
+    }
+    let resources = arguments.resources.read(&plan.plan)?;
     if arguments.check {
         for warning in &plan.plan.warnings {
             printer.warning(Warning::new(warning));
@@ -72,15 +107,102 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
             printer.warning(run_project::engine_error(error, ""));
         }
         let stages = counted(plan.plan.stages.len(), "stage");
-        printer.text(&format!("`{}` is sound: {stages}\n", path.display()));
+        let waiting: Vec<String> = plan.plan.waiting().into_iter().map(|stage| stage.id).collect();
+        let later = match waiting.is_empty() {
+            true => String::new(),
+            false => format!(", and those of {}, which are known only during the run", waiting.join(", ")),
+        };
+        printer.text(&format!("`{}` is sound: {stages}{later}\n", path.display()));
         return Ok(ExitCode::SUCCESS);
     }
     let id = arguments.id.clone().unwrap_or_else(new_id);
     let layout = Layout::new(&root, &plan.plan.title, &id)?;
-    let settings = run_project::settings(usize::from(arguments.jobs), &[])?;
+    let earlier_runs = if arguments.fresh { Vec::new() } else { earlier_runs(&root, &plan.plan.title) };
+    if arguments.dry_run {
+        let outlook = outlook::of_new_run(&plan.plan, &layout, &earlier_runs);
+        return run_display::outlook(outlook, arguments.json, printer);
+    }
+    if arguments.id.is_none()
+        && let Some(run) = up_to_date(&plan.plan, &earlier_runs)
+    {
+        printer.text(&format!(
+            "nothing to run: everything is as run {STRONG}{}{STRONG:#} made it; `--fresh` runs it all again\n",
+            visible(run.run())
+        ));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut settings = run_project::settings(usize::from(arguments.jobs), &[])?;
+    settings.earlier_runs = earlier_runs;
+    settings.resources = Some(resources);
     run_display::shown(printer, arguments.json, &root, &layout, plan, |plan, hear| {
         engine::run(&root, plan, &id, &settings, hear)
     })
+}
+
+fn draw(plan: &Plan, file: Option<&Path>, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let graph = Graph::of(plan);
+    let Some(file) = file else {
+        printer.text(&graph.lines());
+        return Ok(ExitCode::SUCCESS);
+    };
+    atomic_file::write(file, graph.svg().as_bytes(), 0o666)
+        .map_err(|error| CommandError::of(ErrorKind::Failed, &error).hint_at_room(&error, "try again"))?;
+    printer.text(&format!("wrote `{}`\n", file.display()));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The runs of a title that were begun here, the newest first.
+fn earlier_runs(root: &Path, title: &str) -> Vec<Layout> {
+    let runs = runs::all(root).into_iter().map(|found| found.layout);
+    runs.filter(|layout| layout.title() == title && run_project::is_known(root, layout)).collect()
+}
+
+/// The newest run, if it is complete and nothing of it would be run again.
+fn up_to_date<'r>(plan: &Plan, runs: &'r [Layout]) -> Option<&'r Layout> {
+    let newest = runs.first().filter(|layout| !control::is_taken(layout))?;
+    let record = Record::read(&newest.events()).ok().filter(|record| !record.is_unfinished())?;
+    let outlook = outlook::of_resume(plan, newest, &record, &[]);
+    let is_same = record.set == plan.set() && outlook.iter().all(|stage| stage.would == Would::Reuse);
+    is_same.then_some(newest)
+}
+
+/// The plan that is named, or the one in this folder or at the root of the project.
+fn plan_path(arguments: &RunArguments, root: &Path) -> Result<PathBuf, CommandError> {
+    if let Some(path) = &arguments.plan {
+        return Ok(path.clone());
+    }
+    let usual = [PathBuf::from(USUAL_PLAN), root.join(USUAL_PLAN)];
+    usual.into_iter().find(|path| path.is_file()).ok_or_else(|| {
+        CommandError::not_found(format!("there is no `{USUAL_PLAN}` in `{}`", root.display()))
+            .hint("name another file: `checkstone run PLAN`")
+            .hint("`checkstone run --new pipeline` writes a plan to start from")
+    })
+}
+
+fn list(root: &Path, json: bool, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let runs: Vec<ListedRun> = runs::all(root).iter().map(ListedRun::of).collect();
+    if json {
+        printer.json(&RunListOutput { runs })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut table =
+        Table::new([Column::left(0), Column::left(0), Column::left(0), Column::left(0), Column::left(0)]);
+    for run in &runs {
+        let done = match run.completed_stages {
+            Some(done) => format!("{done} done"),
+            None => String::new(),
+        };
+        let at = text::first_characters(&run.changed_at, 16).replace('T', " ");
+        table.row([
+            visible(&run.run).into(),
+            visible(&run.title).into(),
+            run.state.as_str().into(),
+            done.into(),
+            at.into(),
+        ]);
+    }
+    printer.text(&table.lines(printer.width()));
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The time for people, and something that nobody else has.
@@ -102,7 +224,7 @@ fn write_plan(
     root: &Path,
     printer: &Printer,
 ) -> Result<ExitCode, CommandError> {
-    let path = path.unwrap_or(Path::new("plan.toml"));
+    let path = path.unwrap_or(Path::new(USUAL_PLAN));
     let title = title(root, kind);
     let Some(text) = plan::template(kind, &title) else {
         let known: Vec<&str> = plan::KINDS.iter().map(|(name, _)| *name).collect();

@@ -1,37 +1,32 @@
 //! `checkstone snapshot`: the whole working tree, kept beside the user's git and brought back.
 
-use std::fmt::Write as _;
+mod output;
+mod place;
+
 use std::io::IsTerminal as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use change_set::BytePath;
-use changes::Repository;
-use gate::policy::SnapshotSettings;
 use jiff::Timestamp;
-use journal::Journal;
-use keeping::Difference;
 use keeping::snapshot::{
-    LeftOut, Mirror, NewSnapshot, PrunableReasons, RestoreCaller, RestoreReport, Retention, SessionName,
-    Side, Skipped, Snapshot, SnapshotError, SnapshotReason, Snapshots, SubmoduleSnapshot, WhichWorktrees,
+    LeftOut, NewSnapshot, PrunableReasons, RestoreCaller, Retention, SessionName, Side, SnapshotError,
+    SnapshotReason, WhichWorktrees,
 };
-use serde::Serialize;
-use stop::{configured_snapshots, mirror_of, trust};
-use text::{Cell, Column, Table, counted};
-use transcript::visible;
+use text::counted;
 
+use self::output::{ChangedFile, differences, files, restored_text, table};
+pub(crate) use self::output::{SnapshotDiff, SnapshotList, SnapshotOutput, SnapshotRestore, about};
+use self::place::{MirrorPlace, SnapshotPlace, journal};
 use crate::agent_session::AgentSession;
 use crate::confirmation::{self, confirmed};
 use crate::environment;
 use crate::error::{CommandError, ErrorKind, Warning};
-use crate::journal_access;
-use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
+use crate::printer::{GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
-use crate::repository_policy;
 
-/// A tree with gigabytes of new files takes its time.
-const TIME_LIMIT: Duration = Duration::from_secs(15 * 60);
+/// So many differences are shown before a question.
+const SHOWN: usize = 40;
 
 /// Keep the whole working tree, and bring it back
 ///
@@ -331,146 +326,6 @@ fn prune(arguments: &SnapshotPruneArguments, printer: &Printer) -> Result<ExitCo
     })
 }
 
-/// A mirror, and the folder that it is one of.
-struct MirrorPlace {
-    mirror: Mirror,
-    root: PathBuf,
-    /// Where the command was called.
-    folder: PathBuf,
-}
-
-impl MirrorPlace {
-    fn find(argument: &RepositoryArgument) -> Result<Self, CommandError> {
-        let folder = fs_err::canonicalize(argument.folder()?)?;
-        let state = journal_access::state_directory()?;
-        let of = |root: &Path| mirror_of(root, &snapshot_settings(root), &state);
-        // The nearer one: the repository that is gone may have lain inside of another.
-        let mirrored = folder.ancestors().find(|root| of(root).exists());
-        let repository = Repository::discover(&folder).ok().map(|repository| repository.root);
-        let root = match (mirrored, repository) {
-            (Some(mirrored), Some(repository)) if !mirrored.starts_with(&repository) => repository,
-            (Some(mirrored), _) => mirrored.to_owned(),
-            (None, repository) => repository.unwrap_or_else(|| folder.clone()),
-        };
-        let mirror = of(&root);
-        if !mirror.exists() {
-            return Err(SnapshotError::NoMirror { root }.into());
-        }
-        Ok(Self { mirror, root, folder })
-    }
-
-    fn is_repository_gone(&self) -> bool {
-        self.root.join(".git").symlink_metadata().is_err()
-    }
-
-    /// The repository if it has the snapshot; otherwise the mirror in its place: nothing is brought into it before somebody has
-    /// said yes.
-    fn place_of(&self, id: &str, argument: &RepositoryArgument) -> Result<SnapshotPlace, CommandError> {
-        if !self.is_repository_gone()
-            && let Ok(place) = SnapshotPlace::find(argument)
-            && place.snapshots.find(id).is_ok()
-        {
-            return Ok(place);
-        }
-        let repository = self.mirror.stand_in(&self.root)?;
-        let snapshots = Snapshots::of(repository.clone(), &environment::git().within(TIME_LIMIT))?;
-        Ok(SnapshotPlace { repository, folder: self.folder.clone(), snapshots })
-    }
-
-    /// Brings what the mirror has into the repository, which is made anew if it is gone.
-    fn bring_in(&self, printer: &Printer) -> Result<(), CommandError> {
-        let (root, git) = (&self.root, environment::git().within(TIME_LIMIT));
-        if self.mirror.rebuild(root, &git)? {
-            printer
-                .progress(&format!("the repository in `{}` was made anew from its mirror", root.display()));
-        }
-        if let Ok(repository) = Repository::discover(root) {
-            self.mirror.lend(&repository, &git)?;
-        }
-        Ok(())
-    }
-}
-
-/// What the user's own configuration says, and a repository's file that is trusted.
-fn snapshot_settings(root: &Path) -> SnapshotSettings {
-    let files = repository_policy::files(root);
-    let trust = trust::of_file_or_unknown(journal().as_mut(), files.texts());
-    trust::snapshot_settings(trust, files.texts()).unwrap_or_default()
-}
-
-/// The repository, and where in it the command was called.
-struct SnapshotPlace {
-    repository: Repository,
-    folder: PathBuf,
-    snapshots: Snapshots,
-}
-
-impl SnapshotPlace {
-    fn find(argument: &RepositoryArgument) -> Result<Self, CommandError> {
-        let folder = fs_err::canonicalize(argument.folder()?)?;
-        let state = journal_access::state_directory()?;
-        let (repository, settings) = match Repository::discover(&folder) {
-            Ok(repository) => {
-                let settings = snapshot_settings(&repository.root);
-                (repository, settings)
-            }
-            // Your home folder and `/` are no projects.
-            Err(error @ changes::Error::NotARepository { .. })
-                if folder.parent().is_some() && environment::home().as_deref() != Some(&folder) =>
-            {
-                let settings = snapshot_settings(&folder);
-                if !settings.mirror {
-                    return Err(CommandError::from(error).hint(
-                        "with `mirror = true` in `[snapshot]` of your own configuration it needs no repository",
-                    ));
-                }
-                (mirror_of(&folder, &settings, &state).stand_in(&folder)?, settings)
-            }
-            Err(error) => return Err(error.into()),
-        };
-        let git = environment::git().within(TIME_LIMIT);
-        let snapshots = configured_snapshots(repository.clone(), &git, &settings, &state)?;
-        Ok(Self { repository, folder, snapshots })
-    }
-
-    /// Paths as they were typed, from the root of the repository. They need not exist, and links are not followed.
-    fn paths(&self, typed: &[PathBuf]) -> Result<Vec<BytePath>, CommandError> {
-        let mut paths = Vec::new();
-        for path in typed {
-            let whole = plain(&self.folder.join(path));
-            let Ok(inside) = whole.strip_prefix(&self.repository.root) else {
-                return Err(SnapshotError::Outside { path: BytePath::from(path.as_path()) }.into());
-            };
-            if inside.as_os_str().is_empty() {
-                // The root is everything.
-                return Ok(Vec::new());
-            }
-            paths.push(BytePath::from(inside));
-        }
-        Ok(paths)
-    }
-}
-
-/// Without `.` and `..`, by the letters.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::CurDir => {}
-            other => plain.push(other),
-        }
-    }
-    plain
-}
-
-fn journal() -> Option<Journal> {
-    let state = journal_access::state_directory().ok()?;
-    journal_access::open_existing(&state).ok().flatten()
-}
-
 /// The agent session that calls and its turn. That nothing is known is no reason not to save.
 fn calling(root: &Path) -> RestoreCaller {
     let mut journal = journal();
@@ -522,193 +377,4 @@ fn warn(left_out: &[LeftOut], printer: &Printer) {
         };
         printer.warning(Warning::new(told));
     }
-}
-
-/// So many differences are shown before a question.
-const SHOWN: usize = 40;
-
-fn differences(found: &[Difference], most: usize) -> String {
-    let mut text = String::new();
-    for difference in found.iter().take(most) {
-        let change = difference.change();
-        let style = match change {
-            "added" => GOOD,
-            "deleted" => BAD,
-            _ => DOUBTFUL,
-        };
-        let _ = writeln!(text, "{style}{change:<8}{style:#} {}", visible(&difference.path.to_string()));
-    }
-    if found.len() > most {
-        let _ = writeln!(text, "… and {} more", found.len() - most);
-    }
-    text
-}
-
-/// What it was taken for, by whom, and what is wrong with it.
-pub(crate) fn about(snapshot: &Snapshot) -> String {
-    let facts = &snapshot.facts;
-    let mut about = match &facts.reason {
-        SnapshotReason::Asked => visible(snapshot.message.lines().next().unwrap_or_default()),
-        SnapshotReason::TurnStart { .. } => "at the start of a turn".to_owned(),
-        SnapshotReason::Autosave => "before an autosave".to_owned(),
-        SnapshotReason::BeforeRestore { restored, .. } => format!("before restoring {restored}"),
-    };
-    if let Some(session) = &facts.session {
-        let _ = write!(about, " ({} {})", visible(&session.agent), visible(&session.id));
-    }
-    if !facts.left_out.is_empty() {
-        let _ = write!(about, " [{} not saved]", facts.left_out.len());
-    }
-    if !facts.late.is_empty() {
-        let _ = write!(about, " [{} changed before it was taken]", facts.late.len());
-    }
-    about
-}
-
-fn table(found: &[Snapshot], all: bool, width: Option<usize>) -> String {
-    let number = Column::right(10).gap(1);
-    let mut table = Table::new([Column::left(0), Column::left(0), number, Column::right(9), Column::left(0)]);
-    for snapshot in found {
-        let tree = if all { format!("{:<8} ", snapshot.worktree) } else { String::new() };
-        let time = time(snapshot).strftime("%Y-%m-%d %H:%M").to_string();
-        let (size, about) = (text::size_in_words(snapshot.facts.bytes), format!("{tree}{}", about(snapshot)));
-        let id = Cell::styled(snapshot.id.to_string(), STRONG);
-        table.row([id, time.into(), files(snapshot).into(), size.into(), about.into()]);
-    }
-    table.lines(width)
-}
-
-fn files(snapshot: &Snapshot) -> String {
-    counted(usize::try_from(snapshot.facts.files).unwrap_or(usize::MAX), "file")
-}
-
-fn restored_text(restored: &RestoreReport) -> String {
-    let mut text = String::new();
-    if restored.before.is_none() && restored.skipped.is_empty() {
-        return format!("Nothing differs from {}.\n", restored.snapshot.id);
-    }
-    for skipped in &restored.skipped {
-        let (path, reason) = (visible(&skipped.path.to_string()), visible(&skipped.reason));
-        let _ = writeln!(text, "{DOUBTFUL}→{DOUBTFUL:#} {path} was left alone: {reason}");
-    }
-    let (id, written) = (&restored.snapshot.id, counted(restored.written.len(), "file"));
-    let removed = restored.removed.len();
-    let _ = writeln!(
-        text,
-        "{GOOD}✓{GOOD:#} restored {STRONG}{id}{STRONG:#}: {written} written, {removed} removed"
-    );
-    if restored.before.is_some() {
-        let _ =
-            writeln!(text, "{FAINT}`checkstone snapshot restore --undo` brings back what was there{FAINT:#}");
-    }
-    text
-}
-
-fn time(snapshot: &Snapshot) -> Timestamp {
-    Timestamp::from_nanosecond(i128::from(snapshot.facts.taken_ns)).unwrap_or_default()
-}
-
-/// What `checkstone snapshot create --json` prints.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Snapshot"))]
-pub(crate) struct SnapshotOutput<'a> {
-    pub(crate) id: &'a str,
-    commit: &'a str,
-    /// `main`, or the name of a linked working tree.
-    worktree: &'a str,
-    taken_at: String,
-    message: &'a str,
-    /// The commit that HEAD was at; null before the first one.
-    head: Option<&'a str>,
-    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["asked", "turn-start", "autosave", "before-restore"])))]
-    reason: &'static str,
-    /// Which snapshot was restored after this one, with `before-restore`.
-    restored: Option<&'a str>,
-    session: Option<&'a SessionName>,
-    turn: Option<&'a str>,
-    /// How many files are not as HEAD has them.
-    files: u64,
-    /// The bytes of those that were read.
-    bytes: u64,
-    /// What could not be saved, or not for certain.
-    left_out: &'a [LeftOut],
-    /// With `turn-start` and `autosave`: what had been written after the turn began, or after the stop, and before it was
-    /// read.
-    late: &'a [BytePath],
-    /// Submodules with changes of their own, each with the commit that keeps them in its own repository.
-    submodules: &'a [SubmoduleSnapshot],
-}
-
-impl<'a> SnapshotOutput<'a> {
-    pub(crate) fn of(snapshot: &'a Snapshot) -> Self {
-        let facts = &snapshot.facts;
-        let (reason, restored) = match &facts.reason {
-            SnapshotReason::Asked => ("asked", None),
-            SnapshotReason::TurnStart { .. } => ("turn-start", None),
-            SnapshotReason::Autosave => ("autosave", None),
-            SnapshotReason::BeforeRestore { restored, .. } => ("before-restore", Some(restored.as_str())),
-        };
-        Self {
-            id: &snapshot.id,
-            commit: &snapshot.commit,
-            worktree: &snapshot.worktree,
-            taken_at: time(snapshot).to_string(),
-            message: &snapshot.message,
-            head: snapshot.head.as_deref(),
-            reason,
-            restored,
-            session: facts.session.as_ref(),
-            turn: facts.turn.as_deref(),
-            files: facts.files,
-            bytes: facts.bytes,
-            left_out: &facts.left_out,
-            late: &facts.late,
-            submodules: &facts.submodules,
-        }
-    }
-}
-
-/// What `checkstone snapshot list --json` prints, and `prune` of those that it forgot.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct SnapshotList<'a> {
-    snapshots: Vec<SnapshotOutput<'a>>,
-}
-
-impl<'a> SnapshotList<'a> {
-    fn of(found: &'a [Snapshot]) -> Self {
-        Self { snapshots: found.iter().map(SnapshotOutput::of).collect() }
-    }
-}
-
-/// What `checkstone snapshot diff --json` prints.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct SnapshotDiff<'a> {
-    old: &'a str,
-    /// Null where it is the working tree.
-    new: Option<&'a str>,
-    files: Vec<ChangedFile<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct ChangedFile<'a> {
-    path: &'a BytePath,
-    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["added", "deleted", "modified", "mode"])))]
-    change: &'static str,
-}
-
-/// What `checkstone snapshot restore --json` prints.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct SnapshotRestore<'a> {
-    /// What was brought back.
-    snapshot: &'a str,
-    /// What was there before: what `--undo` goes back to; null where nothing was changed.
-    before: Option<&'a str>,
-    written: &'a [BytePath],
-    removed: &'a [BytePath],
-    /// What differs from the snapshot and was left alone.
-    skipped: &'a [Skipped],
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use run::control;
 use run::event::What;
-use run::plan::Plan;
 use run::record::Tail;
 
 use crate::error::{CommandError, Warning};
@@ -43,8 +42,8 @@ pub(crate) fn run(arguments: &WatchArguments, printer: &Printer) -> Result<ExitC
         // Asked before reading: what is written until then is read, so that the last event is never missed.
         let goes_on = control::is_taken(&layout);
         for event in tail.new_events()? {
-            if let What::RunPlanned { plan, .. } | What::PlanChanged { plan } = &event.what
-                && let Ok(plan) = Plan::read("plan", plan, layout.root())
+            if let What::RunPlanned { .. } | What::PlanChanged { .. } = &event.what
+                && let Ok(plan) = run_project::record(&layout)?.read_plan(layout.root())
             {
                 display.know(&plan, &layout);
             }
@@ -64,7 +63,7 @@ pub(crate) fn run(arguments: &WatchArguments, printer: &Printer) -> Result<ExitC
         );
     }
     if !arguments.json
-        && let Ok(plan) = Plan::read("plan", &record.plan, layout.root())
+        && let Ok(plan) = record.read_plan(layout.root())
     {
         printer.text(&run_display::summary(&record, &plan, &layout, printer.width()));
     }

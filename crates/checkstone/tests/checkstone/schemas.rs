@@ -56,6 +56,8 @@ fn all() -> Vec<(&'static str, String)> {
         rendered("handoff-response.schema.json", &schemars::schema_for!(workflow::handoff::Response)),
         rendered("markers.schema.json", &schemars::schema_for!(run::output::MarkersOutput)),
         rendered("report.schema.json", &schemars::schema_for!(run::output::ReportOutput)),
+        rendered("run-outlook.schema.json", &schemars::schema_for!(run::output::OutlookOutput)),
+        rendered("run-list.schema.json", &schemars::schema_for!(run::output::RunListOutput)),
         rendered("run-event.schema.json", &schemars::schema_for!(run::event::Event)),
         rendered("policy.schema.json", &policy_reference::schema(&reference())),
         rendered("replay.schema.json", &schemars::schema_for!(stop::replay::Report)),

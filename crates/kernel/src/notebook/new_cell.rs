@@ -27,12 +27,14 @@ impl NewCell {
     /// The cell that stands for a checkpoint. The marker is printed when somebody runs it.
     pub fn checkpoint(id: String, checkpoint: &str, stage: &str, created_at: &str, manifest: &str) -> Self {
         let one_line = |text: &str| text.replace(char::is_control, " ");
-        let marker =
-            Marker::new("CHECKPOINT", Some("saved")).with("id", checkpoint).with("stage", stage).to_string();
+        let marker = Marker::new("CHECKPOINT", Some("saved"))
+            .with("id", checkpoint)
+            .with("stage", stage)
+            .with("manifest", manifest)
+            .to_string();
         let source = format!(
-            "# {} {}\n# {}\nprint({})",
+            "# {}\n# {}\nprint({})",
             one_line(&marker),
-            one_line(manifest),
             one_line(created_at),
             crate::python_literal::python_literal(&marker)
         );

@@ -95,9 +95,9 @@ fn jupyter_reads_what_we_write_and_would_write_the_same() {
     assert_eq!(checkpoint["outputs"], json!([]));
     assert_eq!(
         place.sources()[1],
-        "# [CHECKPOINT:saved:id=ckpt-001:stage=S01_load_data] reports/churn/checkpoints/run-001/ckpt-001/checkpoint.json\n\
+        "# [CHECKPOINT:saved:id=ckpt-001:stage=S01_load_data:manifest=reports/churn/checkpoints/run-001/ckpt-001/checkpoint.json]\n\
          # 2026-01-01T10:00:00Z\n\
-         print(\"[CHECKPOINT:saved:id=ckpt-001:stage=S01_load_data]\")"
+         print(\"[CHECKPOINT:saved:id=ckpt-001:stage=S01_load_data:manifest=reports/churn/checkpoints/run-001/ckpt-001/checkpoint.json]\")"
     );
 }
 

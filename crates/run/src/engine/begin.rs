@@ -77,6 +77,7 @@ pub fn run(
         run_id: layout.run().to_owned(),
         plan_file: file,
         plan: text,
+        set: secrets.without_all(plan.set()),
         surroundings: surroundings.clone(),
     };
     let (recorder, event) = Recorder::create(&layout.events(), Timestamp::now(), planned)?;
@@ -88,6 +89,7 @@ pub fn run(
     for warning in warnings {
         engine.warn(None, warning)?;
     }
+    engine.tell_instances()?;
     engine.run_to(RunState::InProgress, None)?;
     finish(engine, lock)
 }
@@ -105,7 +107,7 @@ pub fn resume(
     if plan.title != layout.title() {
         return Err(EngineError::OtherTitle { found: plan.title, expected: layout.title().to_owned() });
     }
-    if let Some(stage) = settings.again.iter().find(|id| plan.stage(id).is_none()) {
+    if let Some(stage) = settings.again.iter().find(|id| !plan.knows(id)) {
         return Err(EngineError::NoStage { stage: stage.clone() });
     }
     publish::make_folder(layout.root(), &layout.run_directory())?;
@@ -113,19 +115,21 @@ pub fn resume(
     let surroundings = Surroundings::look(&plan, search_path(settings));
     let drift = surroundings.drift_since(&recorder.record().surroundings, &plan);
     let (secrets, text) = SecretValues::of(&text, &settings.environment, settings.is_secret);
-    let is_plan_changed = recorder.record().plan != text;
+    let set = secrets.without_all(plan.set());
+    let is_plan_changed = recorder.record().plan != text || recorder.record().set != set;
     let mut engine = Engine::new(plan, layout.clone(), settings, recorder, on_event);
     engine.secrets = secrets;
     engine.take_over()?;
     engine.append(What::RunTaken { process: std::process::id(), jobs: settings.jobs, surroundings })?;
     if is_plan_changed {
-        engine.append(What::PlanChanged { plan: text })?;
+        engine.append(What::PlanChanged { plan: text, set })?;
     }
     for sentence in drift {
         engine.warn(None, format!("since the run was last taken in hand, {sentence}"))?;
     }
     engine.tell_checkpoint()?;
     engine.run_to(RunState::InProgress, Some("resumed".to_owned()))?;
+    engine.tell_instances()?;
     engine.make_ready()?;
     finish(engine, lock)
 }
@@ -141,7 +145,7 @@ pub fn abort_lost(layout: &Layout, on_event: &mut dyn FnMut(&Event)) -> Result<R
     }
     let settings = Settings::default();
     // Only the stages that were running matter here, and the record knows them.
-    let plan = Plan { title: layout.title().to_owned(), ..Plan::default() };
+    let plan = Plan::without_stages(layout.title());
     let mut engine = Engine::new(plan, layout.clone(), &settings, recorder, on_event);
     engine.append(What::AbortRequested { stage_id: None })?;
     engine.end_what_was_left(Reason::Abort)?;
@@ -268,11 +272,18 @@ impl Engine<'_> {
         let mut changes = Vec::new();
         for index in 0..self.stages.len() {
             let (stage_id, from) = (self.id(index), self.state(index));
-            let is_wanted = from == StageState::Completed && self.settings.again.contains(&stage_id);
+            let is_wanted = from == StageState::Completed && self.is_wanted_again(index);
             if from == StageState::Blocked || is_wanted {
                 let reason = is_wanted.then(|| "it is wanted again".to_owned());
                 let attempt = self.attempt_number(index);
                 changes.push(What::stage_state(stage_id, attempt, from, StageState::Pending, reason));
+            }
+        }
+        // A fan-out that could not be expanded the last time.
+        for waiting in self.plan.waiting() {
+            let before = self.recorder.record().stage(&waiting.id);
+            if before.state == StageState::Blocked {
+                changes.push(What::stage_state(waiting.id, 0, before.state, StageState::Pending, None));
             }
         }
         self.append_all(changes)

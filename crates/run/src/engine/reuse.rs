@@ -6,11 +6,11 @@ use serde_json::Map;
 use text::error_chain;
 
 use super::{Engine, EngineError};
-use crate::attempt::input_path;
 use crate::event::{Accepted, What};
 use crate::fingerprint;
 use crate::publish;
 use crate::stage_checkpoint::StageCheckpointError;
+use crate::stage_now::{Known, StageNow};
 
 impl Engine<'_> {
     /// Says so in the record where it is.
@@ -49,21 +49,15 @@ impl Engine<'_> {
     }
 
     fn fingerprint_now(&self, index: usize, accepted: &Accepted) -> Option<String> {
-        let stage = self.stage(index)?;
-        let mut inputs = Vec::new();
-        for input in &stage.inputs {
-            let path = input_path(&self.plan, &self.layout, &input.source).ok()?;
-            let known = accepted.inputs.iter().find(|known| known.name == input.name);
-            let identity = publish::identity(&path);
-            let sha256 = match known {
-                Some(known) if identity.as_ref() == Some(&known.identity) => known.sha256.clone(),
-                _ => fingerprint::of_file(&path).ok()?.0,
-            };
-            inputs.push((input.name.clone(), sha256));
-        }
-        let before = self.session_before(index).map(|before| before.session);
-        let (python, root) = (&self.plan.python, self.layout.root());
-        Some(fingerprint::of_stage(stage, python, root, &inputs, before.as_deref()))
+        Some(self.look(index, accepted)?.fingerprint)
+    }
+
+    /// The stage as it is now; `before` is what it or another run's was known by.
+    pub(super) fn look(&self, index: usize, before: &Accepted) -> Option<StageNow> {
+        let accepted = |place: usize| self.recorded(place)?.accepted.as_ref();
+        let known = Known { plan: &self.plan, layout: &self.layout, accepted: &accepted };
+        let session = self.session_before(index).map(|before| before.session);
+        known.look(self.stage(index)?, before, session.as_deref())
     }
 
     /// The paths that had to be brought back.

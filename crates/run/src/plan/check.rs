@@ -1,5 +1,5 @@
-//! From a draft to a plan: what can only be seen when all of it is read. Names and paths that leave their place,
-//! inputs that nobody makes, outputs that collide, cycles.
+//! From a draft to a stage: what can only be seen when all of the plan is read. Names and paths that leave their place,
+//! inputs that nobody makes, outputs that collide.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
@@ -7,47 +7,75 @@ use std::path::{Component, Path, PathBuf};
 use checkpoint::layout::{NameError, Segment};
 use settings::{At, Place, Problem, Reader, TableOfKeys as _};
 
+use super::expansion::{Expansion, Reference, StageOfDraft, WrittenPlan, stage_id};
+use super::fan_out::{ForEachLayer, Instance};
 use super::keys::{Grace, Kind, PlanLayer, Python, StageLayer, Stall};
+use super::parameters::{self, Filling, Parameters, TextFor};
 use super::{
-    DEFAULT_DURATION, Input, InputSource, LONGEST_WITHOUT_CHECKPOINT, Output, Plan, Program, Stage,
-    is_stage_id, order,
+    DEFAULT_DURATION, Input, InputSource, LONGEST_WITHOUT_CHECKPOINT, Output, Plan, Program, SetParameter,
+    Stage, is_stage_id, resources,
 };
+use crate::publish;
 
-pub(super) fn check(layer: PlanLayer, root: &Path, reader: &mut Reader<'_>) -> Plan {
-    let mut checker = Checker {
-        root,
-        resolved_root: fs_err::canonicalize(root).unwrap_or_else(|_| root.to_owned()),
-        reader,
-        ids: HashMap::new(),
-        outputs: HashMap::new(),
-    };
+pub(super) fn check(
+    layer: PlanLayer,
+    (file, text): (&str, &str),
+    root: &Path,
+    set: &[SetParameter],
+    reader: &mut Reader<'_>,
+) -> Plan {
     let python = Python::finish(layer.python.unwrap_or_default());
     let mut plan = Plan { python, ..Plan::default() };
     match layer.title {
-        Some(title) => plan.title = checker.title(&title),
-        None => checker.reader.problem(0..0, "the plan has no `title`"),
+        Some(title) => match Segment::visible("report title", &title.value) {
+            Ok(segment) => plan.title = segment.as_str().to_owned(),
+            Err(error) => reader.problems.push(title.place.problem(error.to_string())),
+        },
+        None => reader.problem(0..0, "the plan has no `title`"),
     }
-    let stages = layer.stages.unwrap_or_default();
-    if stages.is_empty() {
-        checker.reader.problem(0..0, "the plan has no `[[stage]]`");
+    let drafts = layer.stages.unwrap_or_default();
+    if drafts.is_empty() {
+        reader.problem(0..0, "the plan has no `[[stage]]`");
     }
-    checker.learn(&stages);
-    for (index, stage) in stages.iter().enumerate() {
-        plan.warnings.extend(warning(&stage.value));
-        plan.stages.push(checker.stage(index, &stage.value));
-    }
-    checker.cycles(&stages, &plan);
+    plan.warnings = drafts.iter().filter_map(|draft| warning(&draft.value)).collect();
+    let written = WrittenPlan {
+        file: file.to_owned(),
+        text: text.to_owned(),
+        root: root.to_owned(),
+        resolved_root: fs_err::canonicalize(root).unwrap_or_else(|_| root.to_owned()),
+        parameters: Parameters::new(layer.parameters.unwrap_or_default(), set, reader),
+        set: SetParameter::arguments(set),
+        most_instances: layer.most_instances.unwrap_or(super::keys::MOST_INSTANCES),
+        ids: ids(&drafts, reader),
+        drafts,
+    };
+    let mut checker = Checker::new(&written, reader, Expansion::default());
+    checker.cycles();
+    checker.expand(&mut plan);
+    plan.written = written.into();
     plan
 }
 
-struct Checker<'a, 'r, 't> {
-    root: &'a Path,
-    resolved_root: PathBuf,
-    reader: &'r mut Reader<'t>,
-    /// The place of every stage, by its id.
-    ids: HashMap<String, usize>,
-    /// What every stage declares to make.
-    outputs: HashMap<usize, Vec<String>>,
+/// The place of every draft, by its id.
+fn ids(drafts: &[At<StageLayer>], reader: &mut Reader<'_>) -> HashMap<String, usize> {
+    let mut ids: HashMap<String, usize> = HashMap::new();
+    for (index, draft) in drafts.iter().enumerate() {
+        let Some(id) = &draft.value.id else { continue };
+        if let Some(earlier) = ids.get(&id.value) {
+            let line = drafts.get(*earlier).map_or(1, |stage| stage.place.line);
+            let again = format!("`{}` stands here again; it is already the stage on line {line}", id.value);
+            reader.problems.push(id.place.problem(again));
+        } else {
+            ids.insert(id.value.clone(), index);
+        }
+    }
+    ids
+}
+
+pub(super) struct Checker<'a, 'r, 't> {
+    pub(super) written: &'a WrittenPlan,
+    pub(super) reader: &'r mut Reader<'t>,
+    pub(super) expansion: Expansion,
 }
 
 fn warning(stage: &StageLayer) -> Option<Problem> {
@@ -63,54 +91,97 @@ fn warning(stage: &StageLayer) -> Option<Problem> {
     })
 }
 
-impl Checker<'_, '_, '_> {
-    fn problem(&mut self, place: &Place, message: impl Into<String>) {
+impl<'a, 'r, 't> Checker<'a, 'r, 't> {
+    pub(super) fn new(written: &'a WrittenPlan, reader: &'r mut Reader<'t>, expansion: Expansion) -> Self {
+        Self { written, reader, expansion }
+    }
+
+    pub(super) fn draft(&self, index: usize) -> Option<&'a StageLayer> {
+        self.written.drafts.get(index).map(|draft| &draft.value)
+    }
+
+    pub(super) fn problem(&mut self, place: &Place, message: impl Into<String>) {
         self.reader.problems.push(place.problem(message));
     }
 
     /// A stage that is none of those there are.
     fn unknown_stage(&mut self, place: &Place, message: String, written: &str) {
-        self.reader.unknown(place.clone(), message, written, self.ids.keys().map(String::as_str));
+        self.reader.unknown(place.clone(), message, written, self.written.ids.keys().map(String::as_str));
     }
 
-    fn title(&mut self, title: &At<String>) -> String {
-        match Segment::visible("report title", &title.value) {
-            Ok(segment) => segment.as_str().to_owned(),
-            Err(error) => {
-                self.problem(&title.place, error.to_string());
-                String::new()
+    pub(super) fn unknown_output(&mut self, place: &Place, index: usize, output: &str) {
+        let message = format!("`{}` has no output `{output}`", self.written.id(index));
+        let outputs = self.draft(index).into_iter().flat_map(|draft| draft.outputs.iter().flatten());
+        let paths: Vec<&str> = outputs.map(|(_, path)| path.value.as_str()).collect();
+        self.reader.unknown(place.clone(), message, output, paths.into_iter());
+    }
+
+    /// The draft with its values filled in.
+    fn filled(&mut self, draft: &StageLayer, instance: &Instance) -> StageLayer {
+        let later = match &draft.for_each {
+            // One that is looked at before its values are known.
+            Some(ForEachLayer::Axes(axes)) if instance.suffix.is_none() => {
+                axes.iter().map(|axis| axis.name.value.clone()).collect()
+            }
+            Some(ForEachLayer::Stage(stage)) if instance.suffix.is_none() => self.names_of(&stage.value),
+            _ => HashSet::new(),
+        };
+        let own = &instance.parameters;
+        let filling = Filling { parameters: &self.written.parameters, own, later: &later };
+        let problems = &mut self.reader.problems;
+        let mut fill = |text: &mut String, place: &Place, read_by| match filling.fill(text, read_by) {
+            Ok(filled) => *text = filled,
+            Err(error) => problems.push(parameters::problem(&error, place, &filling)),
+        };
+        let mut filled = draft.clone();
+        let texts = [&mut filled.goal, &mut filled.directory];
+        texts.into_iter().flatten().for_each(|text| fill(&mut text.value, &text.place, TextFor::Program));
+        for program in [&mut filled.command, &mut filled.verify].into_iter().flatten() {
+            match &mut program.value {
+                Program::Shell(text) => fill(text, &program.place, TextFor::Interpreter),
+                Program::Words(words) => {
+                    words.iter_mut().for_each(|word| fill(word, &program.place, TextFor::Program));
+                }
             }
         }
+        let pairs = [&mut filled.environment, &mut filled.inputs].into_iter().flatten().flatten();
+        pairs.for_each(|(_, value)| fill(&mut value.value, &value.place, TextFor::Program));
+        filled
     }
 
-    /// The ids and outputs of all, before any of them is looked at closely.
-    fn learn(&mut self, stages: &[At<StageLayer>]) {
-        let mut first: HashMap<&str, usize> = HashMap::new();
-        for (index, stage) in stages.iter().enumerate() {
-            let declared = stage.value.outputs.iter().flatten();
-            let declared = declared.filter_map(|(_, path)| inner_path(&path.value).ok()).collect();
-            self.outputs.insert(index, declared);
-            let Some(id) = &stage.value.id else { continue };
-            if let Some(earlier) = first.get(id.value.as_str()) {
-                let line = stages.get(*earlier).map_or(1, |stage| stage.place.line);
-                let again =
-                    format!("`{}` stands here again; it is already the stage on line {line}", id.value);
-                self.problem(&id.place, again);
-                continue;
+    /// The parameters that the instances of a stage have.
+    fn names_of(&self, stage: &str) -> HashSet<String> {
+        let mut stage = stage;
+        for _ in 0..self.written.drafts.len() {
+            let Some(index) = self.written.ids.get(stage) else { break };
+            match self.draft(*index).and_then(|draft| draft.for_each.as_ref()) {
+                Some(ForEachLayer::Axes(axes)) => {
+                    return axes.iter().map(|axis| axis.name.value.clone()).collect();
+                }
+                Some(ForEachLayer::Stage(next)) => stage = &next.value,
+                None => break,
             }
-            first.insert(&id.value, index);
-            self.ids.insert(id.value.clone(), index);
         }
+        HashSet::new()
     }
 
-    fn stage(&mut self, index: usize, draft: &StageLayer) -> Stage {
+    pub(super) fn stage(&mut self, index: usize, instance: &Instance) -> Stage {
+        let draft = self.draft(index).cloned().unwrap_or_default();
+        let draft = &self.filled(&draft, instance);
+        let suffix = instance.suffix.as_deref();
+        let template = draft.id.as_ref().map(|id| id.value.clone()).unwrap_or_default();
         if let Some(At { value: id, place }) = &draft.id {
             if !is_stage_id(id) {
                 let advice = "write it like `S01_load_data`: number, verb, noun";
                 self.problem(place, format!("`{id}` is no stage id; {advice}"));
-            } else if let Err(error) = Segment::visible("stage", id) {
+            } else if let Err(error) = Segment::visible("stage", &stage_id(id, suffix)) {
                 self.problem(place, error.to_string());
             }
+        }
+        if let Some(ForEachLayer::Stage(stage)) = &draft.for_each
+            && !self.written.ids.contains_key(&stage.value)
+        {
+            self.unknown_stage(&stage.place, format!("there is no stage `{}`", stage.value), &stage.value);
         }
         let length = draft.goal.as_ref().map_or(10, |goal| goal.value.chars().count());
         if let Some(goal) = draft.goal.as_ref().filter(|_| !(10..=200).contains(&length)) {
@@ -121,7 +192,9 @@ impl Checker<'_, '_, '_> {
             && draft.kind == Some(Kind::Python)
             && let Program::Words(words) = &command.value
         {
-            let is_file = |word: &String| self.inside_root(word).is_ok_and(|path| path.is_file());
+            let is_file = |word: &String| {
+                parameters::waits(word) || self.inside_root(word).is_ok_and(|path| path.is_file())
+            };
             if words.len() != 1 || !words.iter().all(is_file) {
                 let message = "a stage of kind `python` is its code as one string, or `[\"FILE\"]` below the project's root";
                 self.problem(&command.place, message);
@@ -134,16 +207,18 @@ impl Checker<'_, '_, '_> {
         {
             self.problem(&retries.place, "a stage with `retryable = false` has no `retries`");
         }
-        let mut dependencies = self.dependencies(index, draft);
-        let inputs = self.inputs(draft, &mut dependencies);
+        let mut dependencies = self.dependencies(index, draft, suffix);
+        let inputs = self.inputs(index, draft, suffix, &mut dependencies);
         dependencies.sort_unstable();
         dependencies.dedup();
         Stage {
-            id: draft.id.clone().unwrap_or_default().value,
+            id: stage_id(&template, suffix),
+            template,
+            parameters: instance.parameters.clone(),
             goal: draft.goal.clone().unwrap_or_default().value,
             kind: draft.kind.unwrap_or(Kind::Command),
             command: draft.command.clone().unwrap_or_default().value,
-            verify: draft.verify.clone(),
+            verify: draft.verify.clone().map(|verify| verify.value),
             environment: self.environment(draft),
             directory: self.directory(draft),
             inputs,
@@ -152,18 +227,46 @@ impl Checker<'_, '_, '_> {
             dependencies,
             is_retryable,
             retries: draft.retries.as_ref().map_or(0, |retries| retries.value),
+            resources: resources::finish(&draft.resources.clone().unwrap_or_default()),
+            backoff: draft.backoff.unwrap_or_default(),
             checkpoint_after: draft.checkpoint_after.unwrap_or(true),
             stall: Stall::finish(draft.stall.clone().unwrap_or_default()),
             grace: Grace::finish(draft.grace.clone().unwrap_or_default()),
         }
     }
 
-    fn dependencies(&mut self, index: usize, draft: &StageLayer) -> Vec<usize> {
+    /// The stages of a draft that a stage with this suffix means: its own one if the two have the same instances.
+    fn stages_of(&self, from: usize, to: usize, suffix: Option<&str>) -> Vec<usize> {
+        let Some(stages) = self.expansion.stages.get(to).and_then(Option::as_ref) else { return Vec::new() };
+        let is_pair = self.is_pair(from, to);
+        let is_meant = |stage: &&StageOfDraft| !is_pair || stage.suffix.as_deref() == suffix;
+        stages.iter().filter(is_meant).map(|stage| stage.place).collect()
+    }
+
+    /// Whether two drafts have the same instances, because one says so of the other or both of a third.
+    fn is_pair(&self, from: usize, to: usize) -> bool {
+        let first = |index: usize| {
+            let mut at = index;
+            for _ in 0..self.written.drafts.len() {
+                match self.draft(at).and_then(|draft| draft.for_each.as_ref()) {
+                    Some(ForEachLayer::Stage(stage)) => match self.written.ids.get(&stage.value) {
+                        Some(next) => at = *next,
+                        None => break,
+                    },
+                    _ => break,
+                }
+            }
+            at
+        };
+        from != to && first(from) == first(to)
+    }
+
+    fn dependencies(&mut self, index: usize, draft: &StageLayer, suffix: Option<&str>) -> Vec<usize> {
         let mut dependencies = Vec::new();
         for name in draft.dependencies.iter().flatten() {
-            match self.ids.get(&name.value).copied() {
+            match self.written.ids.get(&name.value).copied() {
                 Some(on) if on == index => self.problem(&name.place, "a stage cannot depend on itself"),
-                Some(on) => dependencies.push(on),
+                Some(on) => dependencies.extend(self.stages_of(index, on, suffix)),
                 None => {
                     let message = format!("there is no stage `{}`", name.value);
                     self.unknown_stage(&name.place, message, &name.value);
@@ -189,6 +292,7 @@ impl Checker<'_, '_, '_> {
     fn directory(&mut self, draft: &StageLayer) -> PathBuf {
         let Some(directory) = &draft.directory else { return PathBuf::new() };
         match self.inside_root(&directory.value) {
+            _ if parameters::waits(&directory.value) => {}
             Ok(resolved) if resolved.is_dir() => {}
             Ok(_) => self.problem(&directory.place, format!("`{}` is not a folder", directory.value)),
             Err(error) => self.problem(&directory.place, error.to_string()),
@@ -196,7 +300,13 @@ impl Checker<'_, '_, '_> {
         PathBuf::from(&directory.value)
     }
 
-    fn inputs(&mut self, draft: &StageLayer, dependencies: &mut Vec<usize>) -> Vec<Input> {
+    fn inputs(
+        &mut self,
+        index: usize,
+        draft: &StageLayer,
+        suffix: Option<&str>,
+        dependencies: &mut Vec<usize>,
+    ) -> Vec<Input> {
         let mut inputs = Vec::new();
         let mut variables = HashSet::new();
         for (At { value: name, place }, path) in draft.inputs.iter().flatten() {
@@ -208,34 +318,72 @@ impl Checker<'_, '_, '_> {
             } else if !variables.insert(variable.clone()) {
                 self.problem(place, format!("two inputs would both be `CHECKSTONE_INPUT_{variable}`"));
             }
-            if let Some(source) = self.input(path) {
-                if let InputSource::Output { stage, .. } = source {
-                    dependencies.push(stage);
-                }
+            let source = match self.written.reference(&path.value) {
+                Some(reference) => self.output_of(index, &reference, suffix, &path.place),
+                None => self.project_input(path),
+            };
+            if let Some(source) = source {
+                dependencies.extend(source.stages());
                 inputs.push(Input { name: name.clone(), source });
             }
         }
         inputs
     }
 
-    fn input(&mut self, path: &At<String>) -> Option<InputSource> {
-        if let Some((stage, output)) = path.value.split_once('/')
-            && let Some(index) = self.ids.get(stage).copied()
-        {
-            let declared = self.outputs.get(&index).cloned().unwrap_or_default();
-            // The same file may be written in two ways.
-            let wanted = inner_path(output).unwrap_or_default();
-            if declared.contains(&wanted) {
-                return Some(InputSource::Output { stage: index, path: wanted });
+    fn output_of(
+        &mut self,
+        index: usize,
+        reference: &Reference,
+        suffix: Option<&str>,
+        place: &Place,
+    ) -> Option<InputSource> {
+        let Reference { draft, is_gathered, path } = reference;
+        let (draft, stage) = (*draft, self.written.id(reference.draft));
+        let Some(path) = self.written.declared(draft, path) else {
+            self.unknown_output(place, draft, path);
+            return None;
+        };
+        if *is_gathered {
+            if !self.is_fan_out(draft) {
+                self.problem(place, format!("`{stage}` has no instances; write `{stage}/{path}`"));
+                return None;
             }
-            let message = format!("`{stage}` has no output `{output}`");
-            self.reader.unknown(path.place.clone(), message, output, declared.iter().map(String::as_str));
+            let stages = self.expansion.stages.get(draft).and_then(Option::as_ref);
+            let stages = stages.into_iter().flatten().map(|stage| stage.place).collect();
+            return Some(InputSource::Gathered { stages, path });
+        }
+        if self.is_fan_out(draft) && !self.is_pair(index, draft) && index != draft {
+            let message = format!(
+                "`{stage}` has instances; write `{stage}/*/{path}` for all of them, or `forEach = \"{stage}\"` for each"
+            );
+            self.problem(place, message);
             return None;
         }
+        let stage = self.stages_of(index, draft, suffix).first().copied()?;
+        Some(InputSource::Output { stage, path })
+    }
+
+    fn project_input(&mut self, path: &At<String>) -> Option<InputSource> {
+        let source = InputSource::Project(PathBuf::from(&path.value));
+        if parameters::waits(&path.value) {
+            return Some(source);
+        }
         match self.inside_root(&path.value) {
-            Ok(resolved) if resolved.is_file() => Some(InputSource::File(PathBuf::from(&path.value))),
+            Ok(resolved) if resolved.is_file() => Some(source),
+            Ok(resolved) if resolved.is_dir() => match publish::files(&resolved) {
+                Ok(files) if files.is_empty() => {
+                    self.problem(&path.place, format!("the folder `{}` has no files", path.value));
+                    None
+                }
+                Ok(_) => Some(source),
+                Err(error) => {
+                    self.problem(&path.place, format!("the input `{}`: {error}", path.value));
+                    None
+                }
+            },
             Ok(_) => {
-                self.problem(&path.place, format!("the input `{}` is not a regular file", path.value));
+                let message = format!("the input `{}` is neither a file nor a folder", path.value);
+                self.problem(&path.place, message);
                 None
             }
             Err(error) => {
@@ -251,7 +399,7 @@ impl Checker<'_, '_, '_> {
     }
 
     /// Where a path of the plan leads, which is below the root.
-    fn inside_root(&self, path: &str) -> Result<PathBuf, PlanPathError> {
+    pub(super) fn inside_root(&self, path: &str) -> Result<PathBuf, PlanPathError> {
         let refused = |why: fn(String) -> PlanPathError| Err(why(path.to_owned()));
         let stays = Path::new(path)
             .components()
@@ -259,8 +407,8 @@ impl Checker<'_, '_, '_> {
         if path.is_empty() || !stays || path.contains('\0') {
             return refused(PlanPathError::NotRelative);
         }
-        match fs_err::canonicalize(self.root.join(path)) {
-            Ok(resolved) if resolved.starts_with(&self.resolved_root) => Ok(resolved),
+        match fs_err::canonicalize(self.written.root.join(path)) {
+            Ok(resolved) if resolved.starts_with(&self.written.resolved_root) => Ok(resolved),
             Ok(_) => refused(PlanPathError::LeadsOut),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => refused(PlanPathError::Missing),
             Err(source) => Err(PlanPathError::Failed { path: path.to_owned(), source }),
@@ -292,25 +440,12 @@ impl Checker<'_, '_, '_> {
         }
         outputs
     }
-
-    fn cycles(&mut self, stages: &[At<StageLayer>], plan: &Plan) {
-        let dependencies: Vec<&[usize]> =
-            plan.stages.iter().map(|stage| stage.dependencies.as_slice()).collect();
-        for cycle in order::cycles(&dependencies) {
-            let Some(first) = cycle.first().copied() else { continue };
-            let names: Vec<&str> = cycle
-                .iter()
-                .chain([&first])
-                .filter_map(|index| plan.stages.get(*index).map(|stage| stage.id.as_str()))
-                .collect();
-            let place = stages.get(first).map(|stage| stage.place.clone()).unwrap_or_default();
-            self.problem(&place, format!("these stages wait for each other: {}", names.join(" → ")));
-        }
-    }
 }
 
 /// A path below a stage's artifacts, each part of it a name that is safe everywhere.
-fn inner_path(path: &str) -> Result<String, NameError> {
+pub(super) fn inner_path(path: &str) -> Result<String, NameError> {
+    // `parts/` is a folder.
+    let path = path.strip_suffix('/').unwrap_or(path);
     let parts = path.split('/').map(|part| Segment::new("file", part));
     let parts: Vec<String> =
         parts.map(|part| Ok(part?.as_str().to_owned())).collect::<Result<_, NameError>>()?;
@@ -318,7 +453,7 @@ fn inner_path(path: &str) -> Result<String, NameError> {
 }
 
 #[derive(Debug, thiserror::Error)]
-enum PlanPathError {
+pub(super) enum PlanPathError {
     #[error("`{0}` must be relative to the project's root and stay inside it")]
     NotRelative(String),
     #[error("`{0}` does not exist")]

@@ -4,18 +4,28 @@
 use std::time::Duration;
 
 use settings::{
-    Boolean, Choice, Choices, Entry, List, Names, Nested, Pairs, Placed, Reader, Seconds, Shape, Text, Whole,
-    choices, table,
+    At, Boolean, Choice, Choices, Entry, List, Names, Nested, OneOrMore, Pairs, Placed, Reader, Seconds,
+    Shape, Text, Whole, choices, table,
 };
 use supervise::StallInterrupt;
 
+use super::fan_out::ForEach;
+use super::parameters::{ParameterTable, ParametersLayer};
+use super::resources::{ResourceTable, ResourcesLayer};
 use super::{LONGEST_DURATION, Program};
+
+/// Of one stage, unless the plan says otherwise.
+pub(super) const MOST_INSTANCES: usize = 10_000;
 
 table! {
     #[derive(Debug)]
     pub(super) struct PlanFile, layer PlanLayer {
         /// What the report is called.
         title: Placed<Text>;
+        /// Values for `{params.NAME}` in the texts of the stages.
+        parameters as "params": ParameterTable = ParametersLayer::default();
+        /// A stage has at most so many instances.
+        most_instances as "maxInstances": Whole<usize, 1, 1_000_000> = MOST_INSTANCES;
         /// What the stages of kind `python` have in common.
         python: Nested<Python> = Python::default();
         /// The stages.
@@ -45,17 +55,21 @@ table! {
         goal: Placed<Text>;
         /// A program, or a cell of the run's Python kernel.
         kind: Choice<Kind> = Kind::Command;
+        /// One stage for each value of a list.
+        for_each as "forEach": ForEach, or "one stage";
+        /// Whether it is run at all: `params.NAME`, `not params.NAME`, `params.NAME == VALUE`.
+        when: Placed<Text>, or "always";
         /// What is run.
         command: Placed<ProgramText>;
         /// Has to end well before anything of the stage is accepted.
-        verify: ProgramText, or "none";
+        verify: Placed<ProgramText>, or "none";
         /// Environment variables of the command.
         environment: Pairs = Vec::new();
         /// Where it runs, below the root.
         directory: Placed<Text>, or "the root";
-        /// Files that it reads, by name: below the root, or `STAGE/PATH` for an output of another stage.
-        inputs: Pairs = Vec::new();
-        /// Files that it makes, by name, below its artifacts.
+        /// Files and folders that it reads, by name: below the root, or `STAGE/OUTPUT` for an output of another stage.
+        inputs: InputPaths = Vec::new();
+        /// Files and folders that it makes, by name, below its artifacts.
         outputs: Pairs = Vec::new();
         /// A stage that takes longer is ended.
         max_duration as "maxDurationSec": Placed<Seconds<1, LONGEST_DURATION>>, or "240";
@@ -65,6 +79,10 @@ table! {
         is_retryable as "retryable": Boolean = true;
         /// How often it is run again by itself.
         retries: Placed<Whole<u32, 0, 100>>, or "0";
+        /// How long the first of them waits; each further one waits twice as long.
+        backoff as "backoffSec": Seconds<0, 3600> = Duration::ZERO;
+        /// What it uses of the machine while it runs: `cpus`, `memory`, `gpus`, or a name of your own.
+        resources: ResourceTable = ResourcesLayer::new();
         /// Whether a checkpoint is saved when it is done.
         checkpoint_after as "checkpointAfter": Boolean = true;
         /// Whether it prints `[CHECKPOINT:saved:…]` by itself.
@@ -163,4 +181,30 @@ impl settings::Kind for ProgramText {
     fn shape() -> Shape {
         Shape::TextOrTexts
     }
+}
+
+/// Names and paths, or paths alone, which are named after their files.
+pub(super) struct InputPaths;
+
+impl settings::Kind for InputPaths {
+    settings::used_as_written!(Vec<(At<String>, At<String>)>);
+
+    fn read(entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> Option<Self::Written> {
+        if entry.value.get_ref().is_table() {
+            return Pairs::read(entry, reader);
+        }
+        let paths = OneOrMore::read(entry, reader)?.into_iter();
+        Some(paths.map(|path| (path.clone().map(|path| name_of(&path)), path)).collect())
+    }
+
+    fn shape() -> Shape {
+        Shape::TextOrTexts
+    }
+}
+
+/// The last part of a path without its ending, as a variable may be called.
+fn name_of(path: &str) -> String {
+    let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let stem = last.split('.').find(|part| !part.is_empty()).unwrap_or_default();
+    stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }

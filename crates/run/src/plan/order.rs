@@ -1,30 +1,39 @@
-//! Who waits for whom: finds stages that wait for each other.
+//! Who waits for whom: finds stages that wait for each other, and an order in which none has to.
 
-/// One cycle for every knot of stages that wait for each other, as places, in the order of the waiting.
-pub(super) fn cycles(dependencies: &[&[usize]]) -> Vec<Vec<usize>> {
-    let on = |stage: usize| dependencies.get(stage).copied().unwrap_or_default();
-    let mut waiting: Vec<usize> = (0..dependencies.len()).map(|stage| on(stage).len()).collect();
+use std::collections::BTreeSet;
+
+/// Each behind what it waits for, and otherwise as they come. Those that wait for each other are left out.
+pub(super) fn sorted(dependencies: &[&[usize]]) -> Vec<usize> {
+    let mut waits_for: Vec<usize> = dependencies.iter().map(|on| on.len()).collect();
     let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); dependencies.len()];
-    for stage in 0..dependencies.len() {
-        for on in on(stage) {
-            if let Some(dependents) = dependents.get_mut(*on) {
-                dependents.push(stage);
-            }
+    for (index, on) in dependencies.iter().enumerate() {
+        for on in *on {
+            dependents.get_mut(*on).into_iter().for_each(|dependents| dependents.push(index));
         }
     }
-    let mut ready: Vec<usize> = (0..waiting.len()).filter(|stage| waiting.get(*stage) == Some(&0)).collect();
-    while let Some(done) = ready.pop() {
-        for dependent in dependents.get(done).cloned().unwrap_or_default() {
-            if let Some(count) = waiting.get_mut(dependent) {
+    let is_free = |(index, count): (usize, &usize)| (*count == 0).then_some(index);
+    let mut ready: BTreeSet<usize> = waits_for.iter().enumerate().filter_map(is_free).collect();
+    let mut sorted = Vec::new();
+    while let Some(index) = ready.pop_first() {
+        sorted.push(index);
+        for dependent in dependents.get(index).into_iter().flatten() {
+            if let Some(count) = waits_for.get_mut(*dependent) {
                 *count -= 1;
                 if *count == 0 {
-                    ready.push(dependent);
+                    ready.insert(*dependent);
                 }
             }
         }
     }
+    sorted
+}
+
+/// One cycle for every knot of stages that wait for each other, as places, in the order of the waiting.
+pub(super) fn cycles(dependencies: &[&[usize]]) -> Vec<Vec<usize>> {
+    let on = |stage: usize| dependencies.get(stage).copied().unwrap_or_default();
+    let done: BTreeSet<usize> = sorted(dependencies).into_iter().collect();
     // Whoever still waits is in a cycle or behind one: going from one to what it waits for ends in a cycle.
-    let is_waiting = |stage: usize| waiting.get(stage).is_some_and(|count| *count > 0);
+    let is_waiting = |stage: usize| !done.contains(&stage);
     let mut seen = vec![false; dependencies.len()];
     let mut found = Vec::new();
     for start in (0..dependencies.len()).filter(|stage| is_waiting(*stage)) {

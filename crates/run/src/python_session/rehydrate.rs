@@ -44,6 +44,7 @@ impl SharedSession {
             tell_where_it_goes_on(layout, warn);
             return Ok(());
         };
+        self.counted_before = self.counted_before.max(manifest.execution_count);
         // What has been made anew since is not what it was then.
         let earlier = cell_job.job.earlier.iter();
         let earlier: HashMap<&Path, &str> =

@@ -75,10 +75,13 @@ pub(super) fn chart(story: &Story) -> String {
             LEFT - 10.0,
             top + ROW / 2.0 + 4.0,
             text::html_text(name),
-            text::html_text(&stage.goal)
+            text::html_text(&match stage.parameters.as_str() {
+                "" => stage.goal.clone(),
+                parameters => format!("{parameters}: {}", stage.goal),
+            })
         );
         for attempt in &stage.attempts {
-            bar(&mut svg, &scale, top, &stage.id, attempt);
+            bar(&mut svg, &scale, top, &stage.name(), attempt);
         }
         if stage.attempts.is_empty() {
             let _ = writeln!(

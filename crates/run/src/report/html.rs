@@ -112,6 +112,9 @@ fn stages(body: &mut String, story: &Story) {
         for attempt in &stage.attempts {
             let mut happened: Vec<String> =
                 attempt.reason.iter().map(|reason| text::html_text(reason)).collect();
+            if stage.is_superseded(attempt) {
+                happened.push("superseded by a later attempt".to_owned());
+            }
             for incident in &attempt.incidents {
                 happened.push(match &incident.what {
                     What::Signal { signal, .. } => format!("sent {}", text::html_text(signal)),
@@ -130,7 +133,7 @@ fn stages(body: &mut String, story: &Story) {
             let _ = writeln!(
                 body,
                 "<tr><td class=\"id\"><code>{}</code></td><td>{}</td><td class=\"state {outcome}\">{outcome}</td><td class=\"number\">{}</td><td>{}</td></tr>",
-                text::html_text(&stage.id),
+                text::html_text(&stage.name()),
                 attempt.number,
                 words::duration(attempt.duration()),
                 happened.join(" · "),
@@ -141,7 +144,7 @@ fn stages(body: &mut String, story: &Story) {
             let _ = writeln!(
                 body,
                 "<tr><td class=\"id\"><code>{}</code></td><td>–</td><td class=\"state lost\">{}</td><td></td><td>{}</td></tr>",
-                text::html_text(&stage.id),
+                text::html_text(&stage.name()),
                 stage.state.name().to_lowercase(),
                 text::html_text(stage.reason.as_deref().unwrap_or_default())
             );
@@ -190,7 +193,7 @@ fn artifacts(body: &mut String, story: &Story) {
             let _ = writeln!(
                 body,
                 "<tr><td class=\"id\"><code>{}</code></td><td><code>{}</code></td><td class=\"number\">{}</td><td><code title=\"{}\">{}…</code></td></tr>",
-                text::html_text(&stage.id),
+                text::html_text(&stage.name()),
                 text::html_text(&artifact.path),
                 text::size_in_words(artifact.size_bytes),
                 text::html_text(&artifact.sha256),

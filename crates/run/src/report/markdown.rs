@@ -148,14 +148,15 @@ fn history(story: &Story) -> String {
             let sign = if attempt.outcome == Outcome::Completed { "✅" } else { "⚠️" };
             let _ = writeln!(
                 text,
-                "| {} | {sign} {} | {} |",
-                words::markdown(&stage.id),
+                "| {} | {sign} {}{} | {} |",
+                words::markdown(&stage.name()),
                 attempt.outcome.name(),
+                if stage.is_superseded(attempt) { ", superseded" } else { "" },
                 words::duration(attempt.duration())
             );
         }
         if stage.attempts.is_empty() {
-            let _ = writeln!(text, "| {} | {} | - |", words::markdown(&stage.id), stage.state.name());
+            let _ = writeln!(text, "| {} | {} | - |", words::markdown(&stage.name()), stage.state.name());
         }
     }
     let notes = notes(story);
@@ -198,7 +199,7 @@ fn notes(story: &Story) -> String {
             let _ = writeln!(
                 text,
                 "- {} attempt {} {}{}{}",
-                words::markdown(&stage.id),
+                words::markdown(&stage.name()),
                 attempt.number,
                 ended(attempt.outcome),
                 reason.unwrap_or_default(),
@@ -206,8 +207,12 @@ fn notes(story: &Story) -> String {
             );
         }
         if let (StageState::Blocked, Some(reason)) = (stage.state, &stage.reason) {
-            let _ =
-                writeln!(text, "- {} is blocked: {}", words::markdown(&stage.id), words::markdown(reason));
+            let _ = writeln!(
+                text,
+                "- {} is blocked: {}",
+                words::markdown(&stage.name()),
+                words::markdown(reason)
+            );
         }
     }
     let reused: Vec<&StageStory> = story.stages.iter().filter(|stage| stage.reused > 0).collect();

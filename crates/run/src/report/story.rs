@@ -1,7 +1,7 @@
 //! What happened in a run, told from its events: who had it in hand and when, the attempts of every stage, and what
 //! each came to. Everything that a report shows is here; how it looks is not.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use checkpoint::layout::VARIABLES_FOLDER;
@@ -35,6 +35,8 @@ pub struct Sitting {
 #[derive(Clone, Debug, Default)]
 pub struct StageStory {
     pub id: String,
+    /// Of an instance of a fan-out: `lr = 0.1, seed = 1`.
+    pub parameters: String,
     pub goal: String,
     pub state: StageState,
     /// Why it is in its state, where there is a reason.
@@ -74,11 +76,30 @@ text::named! {
     }
 }
 
+impl StageStory {
+    /// Whether the attempt completed, and a later one took its place.
+    pub(super) fn is_superseded(&self, attempt: &Attempt) -> bool {
+        let is_completed = |attempt: &&Attempt| attempt.outcome == Outcome::Completed;
+        let last = self.attempts.iter().rfind(is_completed).map(|last| last.number);
+        is_completed(&attempt) && last != Some(attempt.number)
+    }
+}
+
 /// A stall, a signal, a suspension or a checkpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Incident {
     pub at: Timestamp,
     pub what: What,
+}
+
+impl StageStory {
+    /// Its id, and what it was run for.
+    pub fn name(&self) -> String {
+        match self.parameters.as_str() {
+            "" => self.id.clone(),
+            parameters => format!("{} ({parameters})", self.id),
+        }
+    }
 }
 
 impl Attempt {
@@ -104,7 +125,19 @@ impl Story {
             teller.tell(event);
         }
         teller.leave_behind(Outcome::Running);
-        teller.story
+        let Teller { mut story, fan_outs, .. } = teller;
+        story.stages.retain(|stage| !fan_outs.contains(&stage.id));
+        story
+    }
+
+    /// Old checkpoints are pruned; only those that are there are worth naming.
+    pub(super) fn forget_checkpoints(&mut self, is_there: impl Fn(&str) -> bool) {
+        for attempt in self.stages.iter_mut().flat_map(|stage| &mut stage.attempts) {
+            attempt.incidents.retain(|incident| match &incident.what {
+                What::Checkpoint { checkpoint_id, .. } => is_there(checkpoint_id),
+                _ => true,
+            });
+        }
     }
 
     /// How often the run was gone on with.
@@ -119,6 +152,8 @@ struct Teller {
     /// Where each stage is among the story's.
     places: HashMap<String, usize>,
     was_taken: bool,
+    /// Stages of the plan that have instances in their place.
+    fan_outs: HashSet<String>,
 }
 
 impl Teller {
@@ -139,6 +174,12 @@ impl Teller {
             What::RunPlanned { report_title, run_id, .. } => {
                 self.story.title.clone_from(report_title);
                 self.story.run.clone_from(run_id);
+            }
+            What::FanOut { stage_id, instances } => {
+                self.fan_outs.insert(stage_id.clone());
+                for instance in instances {
+                    self.stage(&instance.stage_id).parameters.clone_from(&instance.parameters);
+                }
             }
             What::RunState { to, .. } => self.story.state = *to,
             What::StageState { stage_id, attempt, to, reason, ending, accepted, .. } => {

@@ -35,6 +35,7 @@ fn of_ten_thousand_stages_the_first_pending_one_begins() {
         run_id: "r".to_owned(),
         plan_file: None,
         plan: text.clone(),
+        set: Vec::new(),
         surroundings: Surroundings::default(),
     };
     let (mut recorder, _) = Recorder::create(&layout.events(), at, planned).unwrap();
@@ -50,7 +51,13 @@ fn of_ten_thousand_stages_the_first_pending_one_begins() {
             ending: None,
             accepted,
         };
-        let accepted = Accepted { fingerprint, session: None, inputs: Vec::new(), artifacts: Vec::new() };
+        let accepted = Accepted {
+            fingerprint,
+            parts: Default::default(),
+            session: None,
+            inputs: Vec::new(),
+            artifacts: Vec::new(),
+        };
         events.push(state(StageState::Pending, StageState::Running, None));
         events.push(state(StageState::Running, StageState::Completed, Some(accepted)));
     }

@@ -10,6 +10,7 @@
 )]
 
 mod engine;
+mod expansion;
 mod plan;
 #[cfg(feature = "python")]
 #[path = "../../../kernel/tests/kernel/python.rs"]

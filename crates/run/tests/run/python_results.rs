@@ -116,6 +116,9 @@ fn a_retry_begins_where_a_resume_would() {
     let state = project.run(&format!("{TITLE}{first}{second}{third}"));
     completed(&project, state);
     assert_eq!(result(&project, "S03_use_value"), "1");
+    // Cells are counted over all kernels: the failed one is the second, and the one that rehydrates the third.
+    let counts: Vec<u64> = project.saved().iter().map(|manifest| manifest.execution_count).collect();
+    assert_eq!(counts, [5, 4, 1]);
 }
 
 /// Its cell ended well, but nothing of it was accepted.

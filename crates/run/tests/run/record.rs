@@ -16,6 +16,7 @@ fn planned(format: u32) -> What {
         run_id: "r".to_owned(),
         plan_file: None,
         plan: "title = \"t\"\n".to_owned(),
+        set: Vec::new(),
         surroundings: Surroundings::default(),
     }
 }

@@ -40,6 +40,7 @@ impl Teller {
             run_id: "run-1".to_owned(),
             plan_file: None,
             plan: PLAN.to_owned(),
+            set: Vec::new(),
             surroundings: Default::default(),
         };
         let (recorder, _) = Recorder::create(&layout.events(), now, planned).unwrap();
@@ -66,6 +67,7 @@ impl Teller {
                 Some(Accepted {
                     session: None,
                     fingerprint: "f".to_owned(),
+                    parts: Default::default(),
                     inputs: Vec::new(),
                     artifacts: vec![AcceptedArtifact {
                         path: "a <b>|c`.csv".to_owned(),
@@ -120,6 +122,10 @@ fn lost_and_resumed(root: &Path) -> Layout {
         mid_stage: true,
     };
     teller.say(3_000, checkpoint);
+    // Reports name those that are there.
+    let manifest = layout.manifest("ckpt-7").unwrap();
+    std::fs::create_dir_all(manifest.parent().unwrap()).unwrap();
+    std::fs::write(manifest, "{}").unwrap();
     teller.taken(7_200_000);
     teller.stage(1, "S02_train_model", 1, StageState::Interrupted);
     teller.stage(1, "S02_train_model", 1, StageState::Resumable);

@@ -2,7 +2,7 @@
 //! the `[integrations]` table of the user's own configuration, and from the environment, which counts more.
 
 use settings::{
-    Boolean, Choice, Document, Entry, Kind, List, Nested, Problems, Quoting, Reader, TableOfKeys as _,
+    Boolean, Choice, Document, Entry, Kind, List, Names, Nested, Problems, Quoting, Reader, TableOfKeys as _,
     TableReference, Text, choices, table,
 };
 
@@ -19,6 +19,7 @@ pub struct UserSettings {
     pub vercel: Access,
     pub linear: Access,
     pub webhooks: Vec<Webhook>,
+    pub run_end: RunEnd,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -88,8 +89,23 @@ table! {
         vercel: Nested<ServiceTable> = ServiceTable::default();
         /// Issues that are told of phases.
         linear: Nested<ServiceTable> = ServiceTable::default();
-        /// Where phases that end are sent.
+        /// Where phases that end are sent, and runs with `run_end.webhooks`.
         webhook: List<WebhookTable> = Vec::new();
+        /// How you hear that a run of `checkstone run` or `resume` is over.
+        run_end: Nested<RunEnd> = RunEnd::default();
+    }
+}
+
+table! {
+    /// How the user hears that a run is over.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct RunEnd, layer RunEndLayer {
+        /// Whether the webhooks are told.
+        webhooks: Boolean = false;
+        /// Whether the desktop shows a notification.
+        desktop: Boolean = false;
+        /// A program and its arguments. One line about the run is its last argument, the event its stdin.
+        command: Names = Vec::new();
     }
 }
 
@@ -154,7 +170,7 @@ impl UserSettings {
     /// `configuration` is the text of the user's own file, empty where there is none.
     pub fn read(configuration: &str, environment: &FromEnvironment) -> Result<Self, SettingsError> {
         let table = read_table(configuration).map_err(SettingsError::NotUnderstood)?;
-        let mut settings = Self::default();
+        let mut settings = Self { run_end: table.run_end, ..Self::default() };
         let named = services(environment.services.as_deref())?;
         settings.vercel = access(
             "Vercel",

@@ -1,4 +1,4 @@
-//! Telling others that a phase is over: one POST to each webhook of the user, signed where there is a secret.
+//! Telling others that a phase or a run is over: one POST to each webhook of the user, signed where there is a secret.
 //!
 //! The signature is Slack's own scheme: HMAC-SHA256 over `v0:TIMESTAMP:BODY`, so that a receiver can refuse what is
 //! forged or old. `Checkstone-Delivery` stays the same when an event is sent again: receivers can drop the second one.
@@ -17,7 +17,16 @@ use super::user_settings::{Webhook, WebhookFormat};
 
 const SERVICE: &str = "the webhook";
 
-/// What happened. Plain facts and the summary: no file contents, no commands.
+/// Something that webhooks are told. Plain facts: no file contents, no commands.
+pub trait WebhookEvent: Serialize {
+    /// Such as `phase.complete`.
+    fn name(&self) -> &str;
+    /// One line for people.
+    fn line(&self) -> String;
+    /// What people read below that line.
+    fn details(&self) -> Vec<String>;
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PhaseEvent {
     /// `phase.complete`, `phase.failed` or `workflow.complete`.
@@ -36,9 +45,12 @@ pub struct PhaseEvent {
     pub issue: Option<String>,
 }
 
-impl PhaseEvent {
-    /// One line for people.
-    pub fn line(&self) -> String {
+impl WebhookEvent for PhaseEvent {
+    fn name(&self) -> &str {
+        &self.event
+    }
+
+    fn line(&self) -> String {
         let work = match &self.feature {
             Some(feature) => format!("{} {feature}", self.command),
             None => self.command.clone(),
@@ -49,13 +61,18 @@ impl PhaseEvent {
         };
         format!("{}: {what}", self.repository)
     }
+
+    fn details(&self) -> Vec<String> {
+        let error = self.error.iter().map(|error| format!("Error: {error}"));
+        self.summary.iter().cloned().chain(error).collect()
+    }
 }
 
 /// Sends the event to one webhook. `now` gives the time of each attempt.
 pub fn send(
     client: &Client,
     webhook: &Webhook,
-    event: &PhaseEvent,
+    event: &impl WebhookEvent,
     retry: &Retry,
     now: impl Fn() -> Timestamp,
 ) -> Result<(), ServiceError> {
@@ -97,15 +114,13 @@ pub fn signature(secret: &Secret, timestamp: &str, body: &[u8]) -> String {
     format!("v0={}", text::hexadecimal(&mac.finalize().into_bytes()))
 }
 
-fn body(format: WebhookFormat, event: &PhaseEvent) -> Value {
+fn body(format: WebhookFormat, event: &impl WebhookEvent) -> Value {
     match format {
-        WebhookFormat::Generic => json!({"version": 1, "event": event.event, "data": event}),
+        WebhookFormat::Generic => json!({"version": 1, "event": event.name(), "data": event}),
         WebhookFormat::Slack => {
             let mut text = escaped(&event.line());
-            for (name, more) in [("", &event.summary), ("Error: ", &event.error)] {
-                if let Some(more) = more {
-                    text.push_str(&format!("\n{name}{}", escaped(text::first_characters(more, 1000))));
-                }
+            for detail in event.details() {
+                text.push_str(&format!("\n{}", escaped(text::first_characters(&detail, 1000))));
             }
             json!({"text": text})
         }

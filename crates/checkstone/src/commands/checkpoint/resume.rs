@@ -1,10 +1,13 @@
 //! `checkstone checkpoint resume`
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 
+use checkpoint::layout::Layout;
 use checkpoint::output::ResumeOutput;
 use checkpoint::{CheckpointSearch, Depth, last_valid};
+use run::record::Record;
 use text::counted;
 use transcript::visible;
 
@@ -41,11 +44,20 @@ pub(super) fn run(
         None => newest_title(arguments)?,
     };
     let depth = if arguments.quick { Depth::Quick } else { Depth::Full };
-    let found = last_valid(&arguments.common.root()?, &title, arguments.which.run.as_deref(), depth)
-        .map_err(folder_error)?;
-    let output = ResumeOutput::from(&found);
+    let root = arguments.common.root()?;
+    let found = last_valid(&root, &title, arguments.which.run.as_deref(), depth).map_err(folder_error)?;
+    let mut output = ResumeOutput::from(&found);
+    if found.checkpoint.as_ref().is_some_and(|usable| is_completed(&root, &title, &usable.run)) {
+        output.next_stage_id = None;
+    }
     printer.answer(arguments.common.json, &output, || text(&output, &found))?;
     Ok(if output.found { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// A run of ours that has nothing left to do; those of other tools have no record.
+fn is_completed(root: &Path, title: &str, run: &str) -> bool {
+    let record = Layout::new(root, title, run).ok().and_then(|layout| Record::read(&layout.events()).ok());
+    record.is_some_and(|record| !record.is_unfinished())
 }
 
 /// The report that was worked on last.

@@ -15,7 +15,7 @@ const STUBBORN: &str = "command = 'trap \"\" INT TERM; echo so far; echo part > 
 fn interrupted_manifest(reason: &str) -> String {
     let manifest = r#"{
   "checkpointId": "ckpt-emergency-000001-[id]",
-  "researchSessionID": "unknown",
+  "researchSessionID": "r1",
   "reportTitle": "study",
   "runId": "r1",
   "stageId": "S01_hang_forever",
@@ -25,11 +25,11 @@ fn interrupted_manifest(reason: &str) -> String {
   "createdAt": "[time]",
   "executionCount": 0,
   "notebook": {
-    "path": "",
+    "path": "none",
     "checkpointCellId": "none"
   },
   "pythonEnv": {
-    "pythonPath": "",
+    "pythonPath": "none",
     "packages": [],
     "platform": "linux"
   },

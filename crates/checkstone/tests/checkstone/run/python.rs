@@ -8,6 +8,7 @@ use sandbox::{RunToEnd as _, ago, finish, wait_for, without_durations};
 use serde_json::Value;
 
 use super::Project;
+use super::origin::accepted_by_origin;
 
 /// An environment with ipykernel and the like, made once and shared with the tests of the library.
 fn environment() -> PathBuf {
@@ -89,6 +90,7 @@ fn what_a_cell_had_put_out_when_checkstone_was_killed_is_on_disk_and_in_the_note
     let whole = cells.iter().find(|(source, _)| source.contains("'whole'")).unwrap();
     assert_eq!(whole.1, "half 1\n**shown**more\nwhole 2\n");
     assert!(!project.read("notebooks/study.ipynb").contains("\"running\""));
+    assert_eq!(accepted_by_origin(&project), 3);
 }
 
 /// Processes that were started for this project's stages.

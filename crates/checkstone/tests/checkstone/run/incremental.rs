@@ -1,0 +1,200 @@
+//! What a new run need not make again, and what a dry run says of it.
+
+use sandbox::{Answer, without_durations};
+
+use super::{Project, plan, stage};
+
+/// Two inputs, a script, a fan-out over what the first stage makes, and one that needs none of it.
+fn study() -> Project {
+    let project = Project::new(&plan(&[
+        stage(
+            "S01_list_parts",
+            "command = 'cat $CHECKSTONE_INPUT_RAW > $CHECKSTONE_ARTIFACT_DIR/parts.txt; echo ran >> ran-list'\n\
+             inputs = \"raw.csv\"\noutputs = { parts = \"parts.txt\" }",
+        ),
+        stage(
+            "S02_train_model",
+            "forEach = { part = { lines = \"S01_list_parts/parts\" } }\n\
+             command = ['sh', 'train.sh', '{params.part}']\noutputs = { model = \"model\" }",
+        ),
+        stage(
+            "S03_add_models",
+            "command = 'xargs cat < $CHECKSTONE_INPUT_MODEL > $CHECKSTONE_ARTIFACT_DIR/sum; echo ran >> ran-add'\n\
+             inputs = \"S02_train_model/*/model\"\noutputs = { sum = \"sum\" }",
+        ),
+        stage("S04_draw_plot", "command = 'echo plot > $CHECKSTONE_ARTIFACT_DIR/plot'"),
+    ]));
+    project.workplace.write("raw.csv", "1\n2\n");
+    project.workplace.write("train.sh", "echo $1 > $CHECKSTONE_ARTIFACT_DIR/model; echo $1 >> ran-train\n");
+    project
+}
+
+fn run(project: &Project, id: &str, more: &[&str]) -> Answer {
+    let done = project.output(&[&["run", "--id", id], more].concat());
+    assert_eq!(done.code, Some(0), "{done:?}");
+    done
+}
+
+fn dry(project: &Project) -> String {
+    let told = project.output(&["run", "--dry-run"]);
+    assert_eq!(told.code, Some(0), "{told:?}");
+    told.stdout
+}
+
+#[test]
+fn a_new_run_makes_only_what_no_earlier_run_made() {
+    let project = study();
+    insta::assert_snapshot!(dry(&project), @"
+    S01_list_parts   would run: it has not run yet
+    S04_draw_plot    would run: it has not run yet
+    S02_train_model  may run: it is known only after `S01_list_parts`
+    S03_add_models   may run: it is known only after `S02_train_model`
+    2 of 4 stages would run, and 2 may run
+    ");
+    run(&project, "r1", &[]);
+    insta::assert_snapshot!(dry(&project), @"
+    S01_list_parts                made by run `r1`
+    S04_draw_plot                 made by run `r1`
+    S02_train_model_a (part = 1)  made by run `r1`
+    S02_train_model_b (part = 2)  made by run `r1`
+    S03_add_models                made by run `r1`
+    0 of 5 stages would run
+    ");
+    let nothing = project.output(&["run"]);
+    assert_eq!(
+        (nothing.code, nothing.stdout.as_str()),
+        (Some(0), "nothing to run: everything is as run r1 made it; `--fresh` runs it all again\n")
+    );
+
+    // One more part: the others are taken over, and what they are gathered by runs again.
+    project.workplace.write("raw.csv", "1\n2\n3\n");
+    insta::assert_snapshot!(dry(&project), @"
+    S01_list_parts   would run: input `raw.csv` changed
+    S04_draw_plot    made by run `r1`
+    S02_train_model  may run: it is known only after `S01_list_parts`
+    S03_add_models   may run: it is known only after `S02_train_model`
+    1 of 4 stages would run, and 2 may run
+    ");
+    let done = run(&project, "r2", &[]);
+    insta::assert_snapshot!(without_durations(&done.stdout), @"
+    S01_list_parts                COMPLETED
+    S04_draw_plot                 COMPLETED     made by run `r1`
+    S02_train_model_a (part = 1)  COMPLETED     made by run `r1`
+    S02_train_model_b (part = 2)  COMPLETED     made by run `r1`
+    S02_train_model_c (part = 3)  COMPLETED
+    S03_add_models                COMPLETED
+    run r2 COMPLETED: 6 of 6 stages completed; the artifacts are in `reports/study/r2`
+    ");
+    assert_eq!(project.read("ran-train"), "1\n2\n3\n");
+    assert_eq!(project.read("reports/study/r2/S03_add_models/sum"), "1\n2\n3\n");
+    assert_eq!(project.read("reports/study/r2/S04_draw_plot/plot"), "plot\n");
+
+    // A script that a command names counts with its content.
+    let script = project.read("train.sh").replace("echo $1", "echo  $1");
+    project.workplace.write("train.sh", &script);
+    insta::assert_snapshot!(dry(&project), @"
+    S01_list_parts                made by run `r2`
+    S04_draw_plot                 made by run `r2`
+    S02_train_model_a (part = 1)  would run: `train.sh` changed
+    S02_train_model_b (part = 2)  would run: `train.sh` changed
+    S02_train_model_c (part = 3)  would run: `train.sh` changed
+    S03_add_models                may run: `S02_train_model_a` runs first
+    3 of 6 stages would run, and 1 may run
+    ");
+    // It makes what it made before, so that nothing behind it runs.
+    run(&project, "r3", &[]);
+    assert_eq!(project.read("ran-add"), "ran\nran\n");
+
+    // What an older run made counts as well.
+    project.workplace.write("raw.csv", "1\n2\n");
+    run(&project, "r4", &[]);
+    assert_eq!(project.read("ran-list"), "ran\nran\n");
+    run(&project, "r5", &["--fresh"]);
+    assert_eq!(project.read("ran-list"), "ran\nran\nran\n");
+}
+
+/// Somebody changed what the earlier run published: it comes from the checkpoints, and without them is made again.
+#[test]
+fn what_was_changed_since_is_not_taken_over() {
+    let project = study();
+    run(&project, "r1", &[]);
+    std::fs::write(project.path("reports/study/r1/S04_draw_plot/plot"), "forged\n").unwrap();
+    run(&project, "r2", &[]);
+    assert_eq!(project.read("reports/study/r2/S04_draw_plot/plot"), "plot\n");
+    std::fs::write(project.path("reports/study/r2/S04_draw_plot/plot"), "forged\n").unwrap();
+    std::fs::remove_dir_all(project.path("reports/study/checkpoints/.store")).unwrap();
+    std::fs::remove_dir_all(project.path("reports/study/r1")).unwrap();
+    let done = run(&project, "r3", &[]);
+    assert_eq!(project.read("reports/study/r3/S04_draw_plot/plot"), "plot\n");
+    let warned: Vec<&str> =
+        done.stderr.lines().filter(|line| line.starts_with("S04_draw_plot  warning")).collect();
+    assert_eq!(
+        warned,
+        [
+            "S04_draw_plot  warning: it runs again, for what run `r2` made cannot be taken over: the store has no content \
+          for `reports/study/r3/.attempts/S04_draw_plot/1/artifacts/plot`: the checkpoint cannot be restored"
+        ]
+    );
+}
+
+#[test]
+fn a_resume_says_why_each_stage_would_run() {
+    let project = Project::new(&plan(&[
+        stage(
+            "S01_load_data",
+            "command = 'cat raw.csv > $CHECKSTONE_ARTIFACT_DIR/data'\noutputs = { data = \"data\" }\ninputs = \"raw.csv\"",
+        ),
+        stage("S02_fail_always", "command = 'exit 3'\ninputs = \"S01_load_data/data\""),
+        stage("S03_never_begin", "command = 'true'\ndependencies = [\"S02_fail_always\"]"),
+        stage(
+            "S04_use_data",
+            "command = 'true'\ninputs = \"S01_load_data/data\"\nenvironment = { A = \"1\" }",
+        ),
+        stage("S05_send_mail", "command = 'true'\nretryable = false"),
+    ]));
+    project.workplace.write("raw.csv", "1\n");
+    assert_eq!(project.run().code, Some(1));
+    let dry = || {
+        let told = project.output(&["resume", "r1", "--dry-run"]);
+        assert_eq!(told.code, Some(0), "{told:?}");
+        told.stdout
+    };
+    insta::assert_snapshot!(dry(), @"
+    S01_load_data    as it was
+    S02_fail_always  would run: it failed: exit status 3
+    S03_never_begin  would run: it did not complete: `S02_fail_always` did not complete
+    S04_use_data     as it was
+    S05_send_mail    as it was
+    2 of 5 stages would run
+    ");
+    project.workplace.write("raw.csv", "2\n");
+    let text = project.read("plan.toml");
+    let text = text.replace("A = \"1\"", "A = \"2\"").replace("'true'\nretryable", "'true;'\nretryable");
+    project.workplace.write("plan.toml", &text);
+    insta::assert_snapshot!(dry(), @"
+    S01_load_data    would run: input `raw.csv` changed
+    S02_fail_always  would run: it failed: exit status 3
+    S03_never_begin  would run: it did not complete: `S02_fail_always` did not complete
+    S04_use_data     may run: `S01_load_data` runs first
+    S05_send_mail    as it was, although command changed: it is not retryable
+    3 of 5 stages would run, and 1 may run
+    ");
+    project.workplace.write("raw.csv", "1\n");
+    insta::assert_snapshot!(dry(), @"
+    S01_load_data    as it was
+    S02_fail_always  would run: it failed: exit status 3
+    S03_never_begin  would run: it did not complete: `S02_fail_always` did not complete
+    S04_use_data     would run: environment changed
+    S05_send_mail    as it was, although command changed: it is not retryable
+    3 of 5 stages would run
+    ");
+    // An output that is gone comes back, as long as a checkpoint has it.
+    std::fs::remove_file(project.path("reports/study/r1/S01_load_data/data")).unwrap();
+    assert_eq!(dry().lines().next(), Some("S01_load_data    as it was"));
+    std::fs::remove_dir_all(project.path("reports/study/checkpoints/.store")).unwrap();
+    assert_eq!(dry().lines().next(), Some("S01_load_data    would run: output `data` is missing"));
+    let before = project.read("reports/study/checkpoints/r1/events.jsonl");
+    let told = project.workplace.json(&["resume", "r1", "--dry-run", "--json"], "run-outlook.schema.json");
+    assert_eq!(told["stages"][0]["would"], "run");
+    assert_eq!(project.read("reports/study/checkpoints/r1/events.jsonl"), before, "nothing is recorded");
+}

@@ -1,0 +1,225 @@
+//! Parameters and fan-outs with real processes: what is run, what it is given, and what a person reads of it.
+
+use sandbox::without_durations;
+
+use super::{Project, plan, stage};
+
+fn with_parameters(parameters: &str, stages: &[String]) -> String {
+    plan(stages).replacen('\n', &format!("\n[params]\n{parameters}\n"), 1)
+}
+
+/// A study: parts that are known only during the run, each trained for each seed, and one table of all.
+fn study() -> String {
+    with_parameters(
+        "parts = 2\nrates = [0.1, 0.01]",
+        &[
+            stage(
+                "S01_list_parts",
+                "command = ['sh', '-c', 'seq \"$1\" > $CHECKSTONE_ARTIFACT_DIR/parts.txt', 'list', '{params.parts}']\n\
+                 outputs = { parts = \"parts.txt\" }",
+            ),
+            stage(
+                "S02_train_model",
+                "forEach = { part = { lines = \"S01_list_parts/parts\" }, rate = \"{params.rates}\" }\n\
+                 command = 'echo $RATE of {params.part} > $CHECKSTONE_ARTIFACT_DIR/metrics.txt'\n\
+                 environment = { RATE = \"{params.rate}\" }\noutputs = { metrics = \"metrics.txt\" }",
+            ),
+            stage(
+                "S03_compare_models",
+                "inputs = \"S02_train_model/*/metrics.txt\"\n\
+                 command = 'xargs cat < $CHECKSTONE_INPUT_METRICS > $CHECKSTONE_ARTIFACT_DIR/all.txt; \
+                 cp $CHECKSTONE_INPUTS $CHECKSTONE_ARTIFACT_DIR/inputs.json'\noutputs = { all = \"all.txt\" }",
+            ),
+        ],
+    )
+}
+
+#[test]
+fn a_study_with_instances_that_are_known_only_during_the_run() {
+    let project = Project::new(&study());
+    let checked = project.output(&["run", "--check"]);
+    assert_eq!(
+        checked.stdout,
+        "`plan.toml` is sound: 1 stage, and those of S02_train_model, S03_compare_models, which are known only during \
+         the run\n"
+    );
+    let done = project.output(&["run", "--id", "r1"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    insta::assert_snapshot!(without_durations(&done.stdout), @"
+    S01_list_parts                             COMPLETED
+    S02_train_model_a (part = 1, rate = 0.1)   COMPLETED
+    S02_train_model_b (part = 1, rate = 0.01)  COMPLETED
+    S02_train_model_c (part = 2, rate = 0.1)   COMPLETED
+    S02_train_model_d (part = 2, rate = 0.01)  COMPLETED
+    S03_compare_models                         COMPLETED
+    run r1 COMPLETED: 6 of 6 stages completed; the artifacts are in `reports/study/r1`
+    ");
+    insta::assert_snapshot!(without_durations(&done.stderr), @"
+    run r1 of study
+    S01_list_parts  running, at most [duration]
+    S01_list_parts  checkpoint ckpt-000001-[id], 1 artifact
+    S01_list_parts  completed in [duration], 1 artifact
+    S02_train_model  4 instances
+    S02_train_model_a (part = 1, rate = 0.1)  running, at most [duration]
+    S02_train_model_a (part = 1, rate = 0.1)  checkpoint ckpt-000002-[id], 2 artifacts
+    S02_train_model_a (part = 1, rate = 0.1)  completed in [duration], 1 artifact
+    S02_train_model_b (part = 1, rate = 0.01)  running, at most [duration]
+    S02_train_model_b (part = 1, rate = 0.01)  checkpoint ckpt-000003-[id], 3 artifacts
+    S02_train_model_b (part = 1, rate = 0.01)  completed in [duration], 1 artifact
+    S02_train_model_c (part = 2, rate = 0.1)  running, at most [duration]
+    S02_train_model_c (part = 2, rate = 0.1)  checkpoint ckpt-000004-[id], 4 artifacts
+    S02_train_model_c (part = 2, rate = 0.1)  completed in [duration], 1 artifact
+    S02_train_model_d (part = 2, rate = 0.01)  running, at most [duration]
+    S02_train_model_d (part = 2, rate = 0.01)  checkpoint ckpt-000005-[id], 5 artifacts
+    S02_train_model_d (part = 2, rate = 0.01)  completed in [duration], 1 artifact
+    S03_compare_models  running, at most [duration]
+    S03_compare_models  checkpoint ckpt-000006-[id], 7 artifacts
+    S03_compare_models  completed in [duration], 2 artifacts
+    ");
+    let all = project.read("reports/study/r1/S03_compare_models/all.txt");
+    assert_eq!(all, "0.1 of 1\n0.01 of 1\n0.1 of 2\n0.01 of 2\n");
+    let inputs: serde_json::Value =
+        serde_json::from_str(&project.read("reports/study/r1/S03_compare_models/inputs.json")).unwrap();
+    assert_eq!(inputs["metrics"][3]["stage"], "S02_train_model_d");
+    assert_eq!(inputs["metrics"][3]["parameters"], serde_json::json!({"part": 2, "rate": 0.01}));
+
+    // Nothing changed: the instances are found again by the list that the first stage made.
+    let again = project.resume();
+    assert_eq!(again.code, Some(0), "{again:?}");
+    assert_eq!(project.attempts("S02_train_model_d"), 1);
+    // Another value makes another list, and only what is new runs.
+    let more = project.output(&["resume", "r1", "--set", "parts=3"]);
+    assert_eq!(more.code, Some(0), "{more:?}");
+    let attempts =
+        ["a", "b", "c", "d", "e", "f"].map(|letter| project.attempts(&format!("S02_train_model_{letter}")));
+    assert_eq!(attempts, [1, 1, 1, 1, 1, 1]);
+    assert_eq!(project.attempts("S03_compare_models"), 2);
+    // The run keeps it.
+    let kept = project.resume();
+    assert_eq!(kept.code, Some(0), "{kept:?}");
+    assert_eq!(project.attempts("S01_list_parts"), 2);
+    let report = project.output(&["report", "r1"]);
+    assert!(report.succeeded(), "{report:?}");
+    let rows = project.read("reports/study/README.md");
+    let rows: Vec<&str> = rows.lines().filter(|line| line.starts_with("| S02_train")).collect();
+    assert_eq!(rows.len(), 6, "{rows:?}");
+}
+
+#[test]
+fn an_empty_list_blocks_the_fan_out_with_its_line_and_resume_goes_on() {
+    let project = Project::new(&study());
+    let done = project.output(&["run", "--id", "r1", "--set", "parts=0"]);
+    assert_eq!(done.code, Some(1));
+    insta::assert_snapshot!(without_durations(&done.stdout), @"
+    S01_list_parts      COMPLETED
+    S02_train_model     BLOCKED       plan.toml:13:20: there is nothing to run it for: the list of `part` is empty
+    S03_compare_models  BLOCKED       `S02_train_model` did not complete
+    run r1 FAILED: 1 of 3 stages completed; `checkstone resume r1` goes on with it
+    ");
+    assert_eq!(project.run_state(), "FAILED");
+    let mended = project.output(&["resume", "r1", "--set", "parts=1"]);
+    assert_eq!(mended.code, Some(0), "{mended:?}");
+    assert_eq!(project.run_state(), "COMPLETED");
+    let report = project.output(&["report", "r1"]);
+    assert!(report.succeeded(), "{report:?}");
+}
+
+#[test]
+fn values_come_from_the_plan_a_file_and_the_command_line() {
+    let project = Project::new(&with_parameters(
+        "one = \"plan\"\ntwo = \"plan\"\nthree = \"plan\"",
+        &[stage(
+            "S01_show_all",
+            "command = ['sh', '-c', 'echo $1 $2 $3 > $CHECKSTONE_ARTIFACT_DIR/all', 'x', '{params.one}', '{params.two}', \
+             '{params.three}']",
+        )],
+    ));
+    project.workplace.write("small.toml", "two = \"file\"\nthree = \"file\"\n");
+    let done =
+        project.output(&["run", "--id", "r1", "--set", "three=command line", "--params", "small.toml"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert_eq!(project.read("reports/study/r1/S01_show_all/all"), "plan file command line\n");
+    assert_eq!(project.events()[0]["set"], serde_json::json!(["three=\"command line\"", "two=\"file\""]),);
+    let unknown = project.output(&["run", "--set", "for=1"]);
+    assert_eq!(unknown.code, Some(2));
+    assert_eq!(
+        unknown.stderr,
+        "error: the plan cannot be run:\n  plan.toml:2:2: the plan has no parameter `for`, which is to be set\n"
+    );
+    let wrong = project.output(&["run", "--set", "for"]);
+    assert_eq!(wrong.stderr, "error: `for` is not NAME=VALUE\nhint: write it like `--set lr=0.1`\n");
+    let listed = project.output(&["run", "--list"]);
+    insta::assert_snapshot!(listed.stdout.split_once("20").map_or("", |(before, _)| before), @"r1  study  COMPLETED  1 done");
+    let listed = project.workplace.json(&["run", "--list", "--json"], "run-list.schema.json");
+    assert_eq!(listed["runs"][0]["completedStages"], 1);
+}
+
+#[test]
+fn folders_are_read_and_made() {
+    let project = Project::new(&plan(&[
+        stage(
+            "S01_split_table",
+            "command = 'mkdir $CHECKSTONE_ARTIFACT_DIR/parts; split -l 1 $CHECKSTONE_INPUT_RAW/all.csv $CHECKSTONE_ARTIFACT_DIR/parts/'\n\
+             inputs = \"raw\"\noutputs = { parts = \"parts/\" }",
+        ),
+        stage(
+            "S02_load_part",
+            "forEach = { part = { files = \"S01_split_table/parts\" } }\n\
+             inputs = { part = \"S01_split_table/parts/{params.part}\" }\n\
+             command = 'cp $CHECKSTONE_INPUT_PART $CHECKSTONE_ARTIFACT_DIR/loaded'\noutputs = { loaded = \"loaded\" }",
+        ),
+        stage(
+            "S03_count_parts",
+            "inputs = { parts = \"S01_split_table/parts\" }\n\
+             command = 'ls $CHECKSTONE_INPUT_PARTS > $CHECKSTONE_ARTIFACT_DIR/names'",
+        ),
+    ]));
+    project.workplace.write("raw/all.csv", "one\ntwo\n");
+    let done = project.run();
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert_eq!(project.read("reports/study/r1/S02_load_part_b/loaded"), "two\n");
+    assert_eq!(project.read("reports/study/r1/S03_count_parts/names"), "aa\nab\n");
+    // Another file in the folder is another input, and what is as it was stays.
+    project.workplace.write("raw/more.csv", "");
+    let again = project.resume();
+    assert_eq!(again.code, Some(0), "{again:?}");
+    let attempts = ["S01_split_table", "S02_load_part_b", "S03_count_parts"].map(|id| project.attempts(id));
+    assert_eq!(attempts, [2, 1, 1]);
+}
+
+#[test]
+fn without_a_name_the_one_running_run_is_aborted() {
+    let project = Project::new(&plan(&[stage("S01_wait_long", "command = 'touch began; exec sleep 100'")]));
+    let none = project.output(&["abort"]);
+    assert_eq!(none.code, Some(3), "{none:?}");
+    let child = project.start(&[]);
+    project.wait_for("began");
+    let aborted = project.output(&["abort"]);
+    assert_eq!(aborted.stdout, "run r1 ABORTED\n", "{aborted:?}");
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130));
+}
+
+/// A pause before each retry, in which others run.
+#[test]
+fn a_retry_waits_while_others_run() {
+    let project = Project::new(&plan(&[
+        stage(
+            "S01_fail_once",
+            "command = 'test -e second || { touch second; exit 1; }'\nretries = 1\nbackoffSec = 1",
+        ),
+        stage("S02_run_meanwhile", "command = 'true'"),
+    ]));
+    let done = project.run();
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let events = project.events();
+    let place = |stage: &str, to: &str, attempt: u32| {
+        let is_it = |event: &serde_json::Value| {
+            event["stageId"] == stage && event["to"] == to && event["attempt"] == attempt
+        };
+        events.iter().position(is_it).unwrap()
+    };
+    let waiting = &events[place("S01_fail_once", "RESUMABLE", 1)];
+    assert_eq!(waiting["reason"], "it is tried again in 1 s: exit status 1");
+    assert!(place("S02_run_meanwhile", "COMPLETED", 1) < place("S01_fail_once", "RUNNING", 2));
+}

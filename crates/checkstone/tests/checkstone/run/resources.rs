@@ -1,0 +1,100 @@
+//! What stages use of the machine, and the plan as a drawing.
+
+use super::{Project, plan, stage};
+
+/// With one license two stages never run at once, however many jobs there are; with two they do.
+#[test]
+fn stages_that_need_the_same_thing_take_turns() {
+    let alone = "command = 'mkdir busy && rmdir busy'\nresources = { license = 1 }";
+    let ids = ["S01_use_it", "S02_use_it", "S03_use_it", "S04_use_it"];
+    let project = Project::new(&plan(&ids.map(|id| stage(id, alone))));
+    let done = project.output(&["run", "--id", "r1", "--jobs", "4", "--resources", "license=1,memory=64G"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let mut running = 0;
+    for event in project.events().iter().filter(|event| event["event"] == "stage-state") {
+        running += i32::from(event["to"] == "RUNNING") - i32::from(event["from"] == "RUNNING");
+        assert!(running <= 1, "{event}");
+    }
+
+    let together = "command = 'touch $CHECKSTONE_STAGE_ID; until test -e S01_meet_other -a -e S02_meet_other; do sleep 0.01; done'\n\
+                    resources = { license = 1 }\nmaxDurationSec = 60";
+    let project = Project::new(&plan(&["S01_meet_other", "S02_meet_other"].map(|id| stage(id, together))));
+    let done = project.output(&["run", "--id", "r1", "--jobs", "2", "--resources", "license=2"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+}
+
+#[test]
+fn what_nobody_has_is_refused_with_its_line() {
+    let project = Project::new(&plan(&[stage(
+        "S01_train_model",
+        "command = 'touch ran'\nresources = { license = 2, memory = \"4G\" }",
+    )]));
+    let refused = project.output(&["run", "--resources", "license=1,memory=2G"]);
+    assert_eq!(refused.code, Some(2));
+    assert_eq!(
+        refused.stderr,
+        "error: the plan cannot be run:\n  \
+         plan.toml:6:15: it asks for 2 of `license`, and there is 1\n  \
+         plan.toml:6:28: it asks for 4.0 GiB of `memory`, and there is 2.0 GiB\n\
+         hint: `--resources NAME=NUMBER` says what there is, if it is more\n"
+    );
+    assert!(!project.path("ran").exists());
+    let wrong = project.output(&["run", "--resources", "license"]);
+    assert_eq!(
+        wrong.stderr,
+        "error: `license` is not NAME=NUMBER\nhint: write it like `--resources gpus=2,memory=16G`\n"
+    );
+    project.workplace.write("plan.toml", &project.read("plan.toml").replace("\"4G\"", "4"));
+    let wrong = project.output(&["run"]);
+    assert_eq!(
+        wrong.stderr,
+        "error: the plan cannot be run:\n  plan.toml:6:37: `4` is not a size such as `\"512M\"` or `\"4G\"`\n"
+    );
+}
+
+/// All processes of the stage count together, and it is not asked to end first.
+#[test]
+fn a_stage_that_uses_too_much_memory_is_ended() {
+    let project = Project::new(&plan(&[stage(
+        "S01_fill_memory",
+        "command = 'trap \"\" INT TERM; (head -c 200M /dev/zero | tail -c 200M | sleep 1000) & wait'\n\
+         resources = { memory = \"64M\" }\nmaxDurationSec = 120",
+    )]));
+    let done = project.run();
+    assert_eq!(done.code, Some(1), "{done:?}");
+    let events = project.events();
+    let failed = events.iter().find(|event| event["to"] == "FAILED").unwrap();
+    assert_eq!(failed["ending"]["how"], "out-of-memory");
+    let reason = failed["reason"].as_str().unwrap();
+    assert_eq!(reason.split(';').next(), Some("it used more memory than its `resources` allow"), "{reason}");
+    let signals: Vec<&str> = events
+        .iter()
+        .filter(|event| event["event"] == "signal")
+        .map(|event| event["signal"].as_str().unwrap())
+        .collect();
+    assert_eq!(signals, ["SIGKILL"]);
+}
+
+#[test]
+fn a_plan_can_be_drawn() {
+    let project = Project::new(&plan(&[
+        stage("S01_list_parts", "command = 'true'\noutputs = { parts = \"parts\" }"),
+        stage("S02_load_seeds", "command = 'true'\noutputs = { a = \"a\" }\nforEach = { seed = [1, 2] }"),
+        stage(
+            "S03_train_part",
+            "command = 'true'\nforEach = { part = { lines = \"S01_list_parts/parts\" } }\ninputs = \"S02_load_seeds/*/a\"",
+        ),
+        stage("S04_send_mail", "command = 'true'\ndependencies = [\"S01_list_parts\"]"),
+    ]));
+    let drawn = project.output(&["run", "--graph"]);
+    insta::assert_snapshot!(drawn.stdout, @"
+    S01_list_parts
+    └─ S04_send_mail
+    S02_load_seeds × 2
+    └─ S03_train_part known during the run, also after S01_list_parts
+    ");
+    let written = project.output(&["run", "--graph=plan.svg"]);
+    assert_eq!(written.stdout, "wrote `plan.svg`\n", "{written:?}");
+    let svg = project.read("plan.svg");
+    assert_eq!((svg.matches("<rect x").count(), svg.matches("<path").count()), (4, 3), "{svg}");
+}

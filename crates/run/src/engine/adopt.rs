@@ -1,0 +1,121 @@
+//! Takes over what an earlier run of the title made with the same command and inputs, so that it is not made again. Each file
+//! is read on its way, so that nothing is taken over that was changed since.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use checkpoint::hash;
+use checkpoint::manifest::Artifact;
+use serde_json::Map;
+use text::error_chain;
+
+use super::{Engine, EngineError};
+use crate::earlier_runs::EarlierStage;
+use crate::event::{Accepted, AcceptedArtifact, What};
+use crate::fingerprint;
+use crate::plan::Kind;
+use crate::publish::{self, PublishError};
+use crate::stage_checkpoint::StageCheckpointError;
+use crate::state::StageState;
+
+#[derive(Debug, thiserror::Error)]
+enum AdoptError {
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    #[error(transparent)]
+    Publish(#[from] PublishError),
+    #[error(transparent)]
+    Checkpoint(#[from] StageCheckpointError),
+}
+
+impl Engine<'_> {
+    /// Says so in the record where it is. A Python stage is not: what it left in its session is not here.
+    pub(super) fn is_made_by_earlier_run(&mut self, index: usize) -> Result<bool, EngineError> {
+        let Some(stage) = self.stage(index) else { return Ok(false) };
+        let candidates = self.earlier_runs.of_stage(&stage.id);
+        let is_new = self.state(index) == StageState::Pending && self.attempt_number(index) == 0;
+        let Some(newest) = candidates.first().filter(|_| is_new && stage.kind == Kind::Command) else {
+            return Ok(false);
+        };
+        let Some(now) = self.look(index, &newest.accepted) else { return Ok(false) };
+        let same = candidates.iter().find(|made| made.accepted.fingerprint == now.fingerprint);
+        let Some(made) = same.cloned() else { return Ok(false) };
+        let attempt = self.next_attempt(index)?;
+        match self.taken_over(index, attempt, &made) {
+            Ok(artifacts) => {
+                let accepted = Accepted { inputs: now.inputs, artifacts, ..made.accepted };
+                self.append(What::StageState {
+                    stage_id: self.id(index),
+                    attempt,
+                    from: StageState::Pending,
+                    to: StageState::Completed,
+                    reason: Some(format!("made by run `{}`", made.run.run())),
+                    ending: None,
+                    accepted: Some(accepted),
+                })?;
+                Ok(true)
+            }
+            Err(error) => {
+                let text = format!(
+                    "it runs again, for what run `{}` made cannot be taken over: {}",
+                    made.run.run(),
+                    error_chain(&error)
+                );
+                self.warn(Some(index), text)?;
+                Ok(false)
+            }
+        }
+    }
+
+    fn taken_over(
+        &self,
+        index: usize,
+        attempt: u32,
+        made: &EarlierStage,
+    ) -> Result<Vec<AcceptedArtifact>, AdoptError> {
+        let (id, root) = (self.id(index), self.layout.root());
+        let name = EngineError::from;
+        let folder = self.layout.attempt(&id, attempt).map_err(name)?;
+        let artifacts = folder.join("artifacts");
+        publish::make_new_folder(root, &folder)?;
+        publish::make_new_folder(root, &artifacts)?;
+        let source = made.run.published(&id).map_err(name)?;
+        let mut gone = Vec::new();
+        for artifact in &made.accepted.artifacts {
+            let target = artifacts.join(&artifact.path);
+            if let Some(parent) = target.parent() {
+                publish::make_folder(root, parent)?;
+            }
+            if copied(&source.join(&artifact.path), &target, &artifact.sha256).is_err() {
+                gone.push(Artifact {
+                    relative_path: self.layout.relative(&target),
+                    sha256: artifact.sha256.clone(),
+                    size_bytes: artifact.size_bytes,
+                    unknown: Map::new(),
+                });
+            }
+        }
+        checkpoint::restore(&self.layout, &gone).map_err(StageCheckpointError::from)?;
+        let published = self.layout.published(&id).map_err(name)?;
+        publish::publish(root, &artifacts, &published)?;
+        let here = made.accepted.artifacts.iter().map(|artifact| AcceptedArtifact {
+            identity: publish::identity(&published.join(&artifact.path)).unwrap_or_default(),
+            ..artifact.clone()
+        });
+        Ok(here.collect())
+    }
+}
+
+/// Copies a file that still has the content it had; without it nothing is left in its place.
+fn copied(source: &Path, target: &Path, sha256: &str) -> io::Result<()> {
+    let from = fingerprint::open_regular(source)?;
+    let to: File = fs_err::File::create_new(target)?.into();
+    let hashed = hash::copy(&from, &to)?;
+    if hashed.sha256 != sha256 {
+        fs_err::remove_file(target)?;
+        return Err(io::Error::other("it was changed"));
+    }
+    to.set_permissions(from.metadata()?.permissions())?;
+    to.sync_all()
+}

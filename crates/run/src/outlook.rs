@@ -1,0 +1,230 @@
+//! What a run would do, and why, without doing it.
+
+use checkpoint::layout::Layout;
+use checkpoint::manifest::Artifact;
+use serde::Serialize;
+use serde_json::Map;
+
+use crate::earlier_runs::{EarlierRuns, EarlierStage};
+use crate::event::Accepted;
+use crate::plan::{Kind, Plan, Stage};
+use crate::publish;
+use crate::record::{Record, StageRecord};
+use crate::session_order::SessionOrder;
+use crate::stage_now::Known;
+use crate::state::StageState;
+
+/// What would become of a stage.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct StageOutlook {
+    pub stage_id: String,
+    /// Of an instance of a fan-out: `lr = 0.1, seed = 1`.
+    pub parameters: String,
+    pub would: Would,
+    /// Why it would run, or which run made what is used again.
+    pub why: String,
+}
+
+text::named! {
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum Would {
+        Run = "run",
+        /// It runs only if a stage before it makes something else than before.
+        Maybe = "maybe",
+        Reuse = "reuse",
+    }
+}
+
+/// Where what a stage made is found.
+struct Decided {
+    outlook: StageOutlook,
+    /// The run that made it, if it is used again.
+    made: Option<EarlierStage>,
+}
+
+/// A new run; `runs` are earlier ones of the same title, the newest first.
+pub fn of_new_run(plan: &Plan, layout: &Layout, runs: &[Layout]) -> Vec<StageOutlook> {
+    let earlier = EarlierRuns::read(runs);
+    decide_all(plan, layout, &|known, stage, before| {
+        let candidates = earlier.of_stage(&stage.id);
+        let Some(newest) = candidates.first() else { return Err(never_run()) };
+        if stage.kind == Kind::Python {
+            return Err((Would::Run, "a new run begins with an empty Python session".to_owned()));
+        }
+        before.runs_first.as_deref().map_or(Ok(()), |first| Err(waits_for(first)))?;
+        let now = known.look(stage, &newest.accepted, None).ok_or_else(unreadable)?;
+        let same = candidates.iter().find(|made| made.accepted.fingerprint == now.fingerprint);
+        let Some(same) = same else {
+            return Err((Would::Run, known.changes(stage, &now, &newest.accepted)));
+        };
+        Ok((same.clone(), format!("made by run `{}`", same.run.run())))
+    })
+}
+
+/// A run that goes on; stages in `again` are run whatever became of them.
+pub fn of_resume(plan: &Plan, layout: &Layout, record: &Record, again: &[String]) -> Vec<StageOutlook> {
+    decide_all(plan, layout, &|known, stage, before| {
+        let here = record.stage(&stage.id);
+        let completed = here.accepted.clone().filter(|_| here.state == StageState::Completed);
+        let is_wanted = again.contains(&stage.id) || again.contains(&stage.template);
+        let may_run = stage.is_retryable || here.attempt == 0 || is_wanted;
+        let accepted = completed.ok_or_else(|| unfinished(&here, may_run))?;
+        let made = EarlierStage { run: layout.clone(), accepted: accepted.clone() };
+        if is_wanted {
+            return Err((Would::Run, "it is wanted again".to_owned()));
+        }
+        before.runs_first.as_deref().map_or(Ok(()), |first| Err(waits_for(first)))?;
+        let now = known.look(stage, &accepted, before.session.as_deref()).ok_or_else(unreadable)?;
+        if now.fingerprint != accepted.fingerprint {
+            let changes = known.changes(stage, &now, &accepted);
+            return match may_run {
+                true => Err((Would::Run, changes)),
+                false => Ok((made, format!("as it was, although {changes}: it is not retryable"))),
+            };
+        }
+        match lost_output(layout, &stage.id, &accepted) {
+            Some(path) if may_run => Err((Would::Run, format!("output `{path}` is missing"))),
+            _ => Ok((made, "as it was".to_owned())),
+        }
+    })
+}
+
+/// What is known of the stages before one.
+struct Before {
+    /// One that makes an input, or that a Python session begins with, and that is not used again.
+    runs_first: Option<String>,
+    /// What the Python session is known by.
+    session: Option<String>,
+}
+
+type Decision = Result<(EarlierStage, String), (Would, String)>;
+
+fn never_run() -> (Would, String) {
+    (Would::Run, "it has not run yet".to_owned())
+}
+
+fn waits_for(first: &str) -> (Would, String) {
+    (Would::Maybe, format!("`{first}` runs first"))
+}
+
+fn unreadable() -> (Would, String) {
+    (Would::Run, "an input cannot be read".to_owned())
+}
+
+fn unfinished(here: &StageRecord, may_run: bool) -> (Would, String) {
+    let reason = here.reason.as_deref();
+    match here.state {
+        _ if !may_run => (Would::Maybe, "it was begun before, and is not retryable".to_owned()),
+        StageState::Pending if here.attempt == 0 => never_run(),
+        StageState::Failed => (Would::Run, format!("it failed: {}", reason.unwrap_or("unknown"))),
+        _ => (
+            Would::Run,
+            format!("it did not complete{}", reason.map(|why| format!(": {why}")).unwrap_or_default()),
+        ),
+    }
+}
+
+/// An output that is neither in its place nor in a checkpoint.
+fn lost_output(layout: &Layout, id: &str, accepted: &Accepted) -> Option<String> {
+    let folder = layout.published(id).ok()?;
+    let missing = accepted.artifacts.iter().filter(|artifact| {
+        publish::identity(&folder.join(&artifact.path)).as_ref() != Some(&artifact.identity)
+    });
+    let is_lost = |sha256: &str, size_bytes: u64, path: &str| {
+        let (sha256, unknown) = (sha256.to_owned(), Map::new());
+        let relative_path = layout.relative(&folder.join(path));
+        !checkpoint::can_restore(layout, &Artifact { relative_path, sha256, size_bytes, unknown })
+    };
+    let mut lost = missing.filter(|artifact| is_lost(&artifact.sha256, artifact.size_bytes, &artifact.path));
+    lost.next().map(|artifact| artifact.path.clone())
+}
+
+/// Stages are looked at after those before them. A fan-out over something that is used again is known.
+fn decide_all(
+    plan: &Plan,
+    layout: &Layout,
+    decide: &dyn Fn(&Known<'_>, &Stage, &Before) -> Decision,
+) -> Vec<StageOutlook> {
+    let mut plan = plan.clone();
+    let mut decided: Vec<Option<Decided>> = Vec::new();
+    // What comes behind something unknown in the Python session is looked at last.
+    let (mut is_changing, mut is_last) = (true, false);
+    while is_changing || !is_last {
+        is_last = !is_changing;
+        is_changing = false;
+        decided.resize_with(plan.stages.len(), || None);
+        let order = SessionOrder::of(&plan);
+        for index in 0..plan.stages.len() {
+            let Some(stage) = plan.stages.get(index) else { continue };
+            let is_decided = |on: &usize| decided.get(*on).is_some_and(Option::is_some);
+            let mut in_session = order.before(index).take_while(|_| stage.kind == Kind::Python);
+            let is_open = !is_decided(&index) && stage.dependencies.iter().all(is_decided);
+            let is_known = is_last || order.unknown_before(index).is_none();
+            if !is_open || !is_known || !in_session.all(|on| is_decided(&on)) {
+                continue;
+            }
+            let decision = decide_one(&plan, layout, &decided, (index, stage), &order, decide);
+            let grown = decision
+                .made
+                .as_ref()
+                .and_then(|made| plan.grown(index, &made.run.published(&stage.id).ok()?).ok().flatten());
+            if let Some(here) = decided.get_mut(index) {
+                *here = Some(decision);
+            }
+            is_changing = true;
+            if let Some(grown) = grown {
+                plan = grown;
+                break;
+            }
+        }
+    }
+    let waiting = plan.waiting().into_iter().map(|waiting| StageOutlook {
+        stage_id: waiting.id,
+        parameters: String::new(),
+        would: Would::Maybe,
+        why: format!("it is known only after {}", text::listed(waiting.waits_for)),
+    });
+    decided.into_iter().flatten().map(|decided| decided.outlook).chain(waiting).collect()
+}
+
+fn decide_one(
+    plan: &Plan,
+    layout: &Layout,
+    decided: &[Option<Decided>],
+    (index, stage): (usize, &Stage),
+    order: &SessionOrder,
+    decide: &dyn Fn(&Known<'_>, &Stage, &Before) -> Decision,
+) -> Decided {
+    let accepted = |place: usize| {
+        let made = decided.get(place).and_then(Option::as_ref)?.made.as_ref()?;
+        Some(&made.accepted)
+    };
+    let before = stage.inputs.iter().flat_map(|input| input.source.stages());
+    let mut before: Vec<usize> = before.copied().collect();
+    let mut session = None;
+    if stage.kind == Kind::Python {
+        let in_session: Vec<usize> = order.before(index).collect();
+        session = in_session.first().and_then(|on| accepted(*on));
+        before.extend(in_session);
+    }
+    let first = before.iter().find(|on| accepted(**on).is_none()).and_then(|on| plan.stages.get(*on));
+    let unknown = order.unknown_before(index).map(str::to_owned);
+    let before = Before {
+        runs_first: first.map(|stage| stage.id.clone()).or(unknown),
+        session: session.map(|made| made.session.clone().unwrap_or_else(|| made.fingerprint.clone())),
+    };
+    let known = Known { plan, layout, accepted: &accepted };
+    let decision = decide(&known, stage, &before);
+    let outlook = |would, why| StageOutlook {
+        stage_id: stage.id.clone(),
+        parameters: stage.parameters_in_words(),
+        would,
+        why,
+    };
+    match decision {
+        Ok((made, why)) => Decided { outlook: outlook(Would::Reuse, why), made: Some(made) },
+        Err((would, why)) => Decided { outlook: outlook(would, why), made: None },
+    }
+}

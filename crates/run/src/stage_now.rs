@@ -1,0 +1,68 @@
+//! A stage as it is now: what it would be known by if it were run, found with as little reading as possible.
+
+use std::collections::BTreeMap;
+
+use checkpoint::layout::Layout;
+
+use crate::event::{Accepted, AcceptedInput};
+use crate::fingerprint;
+use crate::input_content::{self, InputContent};
+use crate::plan::{Input, Plan, Stage};
+use crate::stage_parts;
+
+#[derive(Debug)]
+pub(crate) struct StageNow {
+    pub(crate) fingerprint: String,
+    pub(crate) inputs: Vec<AcceptedInput>,
+}
+
+/// What is known of the stages before it, and of itself.
+pub(crate) struct Known<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) layout: &'a Layout,
+    /// What the stages of the run made, by their places. Their outputs are in their places, unless they are of another run.
+    pub(crate) accepted: &'a dyn Fn(usize) -> Option<&'a Accepted>,
+}
+
+impl Known<'_> {
+    /// `before` is what the stage was known by once: an input with the same identity is not read again. `None` if an input cannot
+    /// be read. `session` is what a Python session is known by in which the stage would begin.
+    pub(crate) fn look(&self, stage: &Stage, before: &Accepted, session: Option<&str>) -> Option<StageNow> {
+        let inputs: Vec<AcceptedInput> =
+            stage.inputs.iter().map(|input| self.input(input, before)).collect::<Option<_>>()?;
+        let hashes: Vec<(String, String)> =
+            inputs.iter().map(|input| (input.name.clone(), input.sha256.clone())).collect();
+        let root = self.layout.root();
+        Some(StageNow {
+            fingerprint: fingerprint::of_stage(stage, &self.plan.python, root, &hashes, session),
+            inputs,
+        })
+    }
+
+    fn input(&self, input: &Input, before: &Accepted) -> Option<AcceptedInput> {
+        let content = InputContent::of(self.plan, self.layout, &input.source).ok()?;
+        let identity = content.identity();
+        let known = before.inputs.iter().find(|known| known.name == input.name);
+        let known = known.filter(|known| Some(&known.identity) == identity.as_ref());
+        let sha256 = match known {
+            Some(known) => known.sha256.clone(),
+            None => match input_content::accepted_sha256(self.plan, &input.source, self.accepted) {
+                Some(sha256) => sha256,
+                None => content.sha256(&|| true).ok()?,
+            },
+        };
+        Some(AcceptedInput { name: input.name.clone(), sha256, identity: identity.unwrap_or_default() })
+    }
+
+    /// What is no longer as it was, in words.
+    pub(crate) fn changes(&self, stage: &Stage, now: &StageNow, before: &Accepted) -> String {
+        let parts: BTreeMap<String, String> =
+            stage_parts::of_stage(stage, &self.plan.python, self.layout.root());
+        let path_of = |name: &str| match stage.inputs.iter().find(|input| input.name == name) {
+            Some(input) => input.source.shown(self.plan),
+            None => name.to_owned(),
+        };
+        let changes = stage_parts::changes(before, &parts, &now.inputs, path_of);
+        if changes.is_empty() { "something of it changed".to_owned() } else { changes.join(", ") }
+    }
+}

@@ -1,0 +1,76 @@
+//! What a stage consists of, each part known by a short hash, so that a change can be named.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use checkpoint::hash;
+use serde_json::json;
+
+use crate::event::{Accepted, AcceptedInput};
+use crate::fingerprint;
+use crate::plan::{Kind, Python, Stage};
+
+/// Enough to tell two versions of one part from each other.
+const DIGITS: usize = 16;
+
+/// By their names, as people read them.
+pub(crate) fn of_stage(stage: &Stage, python: &Python, root: &Path) -> BTreeMap<String, String> {
+    let mut parts = BTreeMap::new();
+    let mut part = |name: &str, value: serde_json::Value| {
+        let hash = hash::of_bytes(value.to_string().as_bytes());
+        parts.insert(name.to_owned(), text::head(&hash, DIGITS).to_owned());
+    };
+    part("command", json!(stage.command));
+    part("environment", json!(stage.environment));
+    part("directory", json!(stage.directory));
+    let outputs: Vec<&str> = stage.outputs.iter().map(|output| output.path.as_str()).collect();
+    part("outputs", json!(outputs));
+    if let Some(verify) = &stage.verify {
+        part("verify", json!(verify));
+    }
+    if stage.kind == Kind::Python {
+        part("`[python]`", json!([python.interpreter, python.seed, python.saves_variables]));
+    }
+    for (name, sha256) in fingerprint::scripts(stage, root) {
+        part(&format!("`{name}`"), json!(sha256));
+    }
+    parts
+}
+
+/// What is no longer as it was when the stage was accepted, in words; empty if no part of it says so.
+pub(crate) fn changes(
+    accepted: &Accepted,
+    parts: &BTreeMap<String, String>,
+    inputs: &[AcceptedInput],
+    path_of: impl Fn(&str) -> String,
+) -> Vec<String> {
+    let mut changes = Vec::new();
+    let before = |name: &str| accepted.inputs.iter().find(|input| input.name == name);
+    for input in inputs {
+        let path = path_of(&input.name);
+        match before(&input.name) {
+            None => changes.push(format!("input `{path}` is new")),
+            Some(known) if known.sha256 != input.sha256 => changes.push(format!("input `{path}` changed")),
+            Some(_) => {}
+        }
+    }
+    for known in &accepted.inputs {
+        if !inputs.iter().any(|input| input.name == known.name) {
+            changes.push(format!("input `{}` is gone", known.name));
+        }
+    }
+    // Records of older versions have no parts.
+    if accepted.parts.is_empty() {
+        return changes;
+    }
+    for (name, hash) in parts {
+        match accepted.parts.get(name) {
+            None => changes.push(format!("{name} is new")),
+            Some(known) if known != hash => changes.push(format!("{name} changed")),
+            Some(_) => {}
+        }
+    }
+    let gone = accepted.parts.keys().filter(|name| !parts.contains_key(*name));
+    changes.extend(gone.map(|name| format!("{name} is gone")));
+    changes
+}
