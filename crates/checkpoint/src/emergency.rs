@@ -32,7 +32,15 @@ pub fn emergency(layout: &Layout, request: &SaveRequest) -> Result<SavedCheckpoi
         let _ = run.remove_all(&sealed.manifest.checkpoint_id);
         return Err(error);
     }
-    Ok(SavedCheckpoint { sealed, path, new_objects: 0, read: 0, identities: Vec::new(), pruned: None, warnings: Vec::new() })
+    Ok(SavedCheckpoint {
+        sealed,
+        path,
+        new_objects: 0,
+        read: 0,
+        identities: Vec::new(),
+        pruned: None,
+        warnings: Vec::new(),
+    })
 }
 
 /// Adds what an interrupted attempt left (partial artifacts, kept output) to its emergency checkpoint. The artifacts are taken

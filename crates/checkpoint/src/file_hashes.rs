@@ -10,14 +10,13 @@ use crate::folders::Folders;
 use crate::hash;
 use crate::identity::Identity;
 use crate::layout::Layout;
-use crate::store::{KnownFiles, LARGE, Store};
+use crate::store::{LARGE, Store};
 use crate::validate::checkpoints;
 
 /// Without a store every file is read, and nothing is known by its identity.
 #[derive(Debug, Default)]
 pub struct FileHashes {
     store: Option<Store>,
-    known: KnownFiles,
 }
 
 /// What a file holds.
@@ -33,7 +32,7 @@ impl FileHashes {
     /// With the store of the title, made if it is missing.
     pub fn made(layout: &Layout) -> Result<Self, FileError> {
         let folders = Folders::made(&Folder::open(layout.root())?, layout)?;
-        Ok(Self::of(Store::made(&folders.checkpoints)?))
+        Ok(Self { store: Some(Store::made(&folders.checkpoints)?) })
     }
 
     /// With the store of the title, if it has one.
@@ -41,33 +40,27 @@ impl FileHashes {
         let root = Folder::open(layout.root());
         let checkpoints = root.and_then(|root| checkpoints(&root, layout.title()));
         let store = checkpoints.and_then(|checkpoints| Store::existing(&checkpoints));
-        store.ok().flatten().map(Self::of).unwrap_or_default()
-    }
-
-    fn of(store: Store) -> Self {
-        Self { known: store.known(), store: Some(store) }
+        Self { store: store.ok().flatten() }
     }
 
     /// `name` is what the file is remembered by: its path below the root, if it is there. Reads for as long as it may go on.
-    pub fn content(
-        &self,
-        name: &str,
-        file: &File,
-        may_go_on: &dyn Fn() -> bool,
-    ) -> io::Result<FileContent> {
+    pub fn content(&self, name: &str, file: &File, may_go_on: &dyn Fn() -> bool) -> io::Result<FileContent> {
         // Made before the file is looked at, so that whoever changes it while it is read leaves a later time.
         let tick = self.store.as_ref().and_then(|store| store.tick().ok());
         let identity = Identity::of(file)?;
-        let is_large = identity.size() >= LARGE;
-        if is_large && let Some(sha256) = self.known.content(name, &identity) {
+        // As it is now: others learn something meanwhile, such as who saves a checkpoint.
+        let known =
+            self.store.as_ref().filter(|_| identity.size() >= LARGE).map(|store| (store, store.known()));
+        if let Some((_, known)) = &known
+            && let Some(sha256) = known.content(name, &identity)
+        {
             return Ok(FileContent { sha256, bytes: identity.size(), identity: Some(identity) });
         }
         let hashed = hash::of_file_while(file, may_go_on)?;
         let is_settled = tick.is_some_and(|tick| identity.is_settled(&tick))
             && Identity::of(file)? == identity
             && hashed.bytes == identity.size();
-        if let Some(store) = self.store.as_ref().filter(|_| is_settled && is_large) {
-            // As it is now: others may have learnt something meanwhile.
+        if let Some((store, _)) = known.filter(|_| is_settled) {
             let known = store.known();
             known.set_content(name.to_owned(), identity, hashed.sha256.clone());
             // A cache that cannot be written costs another reading, no more.

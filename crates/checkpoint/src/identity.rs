@@ -53,10 +53,7 @@ impl fmt::Display for Identity {
         let Self(device, inode, size, modified, changed) = self;
         let time = |time: &i64| (time.div_euclid(1_000_000_000), time.rem_euclid(1_000_000_000));
         let ((modified, modified_rest), (changed, changed_rest)) = (time(modified), time(changed));
-        write!(
-            formatter,
-            "{device}:{inode}:{size}:{modified}.{modified_rest:09}:{changed}.{changed_rest:09}"
-        )
+        write!(formatter, "{device}:{inode}:{size}:{modified}.{modified_rest:09}:{changed}.{changed_rest:09}")
     }
 }
 

@@ -108,9 +108,8 @@ fn run(layout: &Layout, keep: usize, sweep: Sweep, valid: Option<&str>) -> Resul
         Err(error) => return Err(error),
     };
     let wanted = all_references(&checkpoints)?;
-    let is_free = |sha256: &str| {
-        !wanted.contains(sha256) && (sweep != Sweep::IfWorthIt || loose.contains(sha256))
-    };
+    let is_free =
+        |sha256: &str| !wanted.contains(sha256) && (sweep != Sweep::IfWorthIt || loose.contains(sha256));
     let swept = store.sweep(|sha256| !is_free(sha256))?;
     if swept.objects > 0 || sweep == Sweep::Whole {
         let known = store.known();

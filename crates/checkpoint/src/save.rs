@@ -122,10 +122,17 @@ pub enum SaveError {
 /// Something that a person should know; the checkpoint is saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SaveWarning {
-    Large { total: u64, limit: u64 },
+    Large {
+        total: u64,
+        limit: u64,
+    },
     /// So much was copied, since the file system cannot clone.
-    Copied { bytes: u64 },
-    NotPruned { why: String },
+    Copied {
+        bytes: u64,
+    },
+    NotPruned {
+        why: String,
+    },
 }
 
 #[derive(Debug)]

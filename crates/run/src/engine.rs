@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
+use checkpoint::FileHashes;
 use checkpoint::layout::{Layout, NameError};
 use checkpoint::manifest::{Artifact, Status};
 use jiff::Timestamp;
@@ -26,7 +27,7 @@ use crate::attempt::{self, AttemptOutcome, AttemptProgress, Cause, EarlierArtifa
 use crate::control::Requests;
 use crate::earlier_runs::EarlierRuns;
 use crate::event::{Accepted, Ending, Event, InstanceNote, What};
-use crate::plan::{Plan, Problems, Resources, Stage, WaitingStage};
+use crate::plan::{Kind, Plan, Problems, Resources, Stage, Storing, WaitingStage};
 use crate::publish::PublishError;
 use crate::record::{RecordError, Recorder, StageRecord};
 use crate::secret_values::SecretValues;
@@ -179,6 +180,7 @@ struct Engine<'a> {
     has_failed: bool,
     /// Results were replaced, or checkpoints hold what stages left half-way: there may be something to free at the end.
     may_free: bool,
+    hashes: Arc<FileHashes>,
     has_told_of_copies: bool,
     sender: Sender<Message>,
     receiver: Receiver<Message>,
@@ -194,6 +196,8 @@ impl<'a> Engine<'a> {
     ) -> Self {
         let (sender, receiver) = mpsc::channel();
         let requests = Requests::from_now(&layout);
+        // Without a store everything is read.
+        let hashes = Arc::new(FileHashes::made(&layout).unwrap_or_default());
         let mut engine = Self {
             session_order: SessionOrder::of(&plan),
             plan: Arc::new(plan),
@@ -214,6 +218,7 @@ impl<'a> Engine<'a> {
             is_aborting: false,
             has_failed: false,
             may_free: false,
+            hashes,
             has_told_of_copies: false,
             sender,
             receiver,
@@ -493,6 +498,7 @@ impl<'a> Engine<'a> {
             kept_output: self.settings.kept_output,
             controls: controls.clone(),
             python: Arc::clone(&self.python),
+            hashes: Arc::clone(&self.hashes),
             earlier: self.earlier_artifacts(index),
             session,
             to_resume,
@@ -541,10 +547,9 @@ impl<'a> Engine<'a> {
             *index != starting
                 && self.stages.get(*index).is_some_and(|stage| stage.standing == Standing::Completed)
         };
-        let session = self.session_order.stages();
-        if !session.contains(&starting) {
-            let wanted = session.iter().copied().filter(completed);
-            return wanted.flat_map(|index| self.published_artifacts(index)).collect();
+        if self.stage(starting).is_none_or(|stage| stage.kind == Kind::Command) {
+            let session = self.session_order.before(starting).filter(completed);
+            return session.flat_map(|index| self.published_artifacts(index)).collect();
         }
         let before = self.session_before(starting).map(|before| before.stage);
         let is_needed = |index: &usize| {
@@ -572,9 +577,11 @@ impl<'a> Engine<'a> {
         let accepted = self.recorded(index).and_then(|stage| stage.accepted.as_ref());
         let folder = self.stage(index).and_then(|stage| self.layout.published(&stage.id).ok());
         let (Some(accepted), Some(folder)) = (accepted, folder) else { return Vec::new() };
+        let is_reference = self.stage(index).is_some_and(|stage| stage.store == Storing::Reference);
         let earlier = accepted.artifacts.iter().map(|artifact| EarlierArtifact {
             path: folder.join(&artifact.path),
             sha256: artifact.sha256.clone(),
+            is_reference,
         });
         earlier.collect()
     }

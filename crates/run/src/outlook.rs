@@ -1,5 +1,6 @@
 //! What a run would do, and why, without doing it.
 
+use checkpoint::FileHashes;
 use checkpoint::layout::Layout;
 use checkpoint::manifest::Artifact;
 use serde::Serialize;
@@ -215,7 +216,7 @@ fn decide_one(
         runs_first: first.map(|stage| stage.id.clone()).or(unknown),
         session: session.map(|made| made.session.clone().unwrap_or_else(|| made.fingerprint.clone())),
     };
-    let known = Known { plan, layout, accepted: &accepted };
+    let known = Known { plan, layout, hashes: &FileHashes::existing(layout), accepted: &accepted };
     let decision = decide(&known, stage, &before);
     let outlook = |would, why| StageOutlook {
         stage_id: stage.id.clone(),

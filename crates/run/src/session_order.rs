@@ -24,11 +24,6 @@ impl SessionOrder {
         Self { positions: positions.collect(), turns, next: 0 }
     }
 
-    /// All that use the session.
-    pub(crate) fn stages(&self) -> &[usize] {
-        &self.order
-    }
-
     /// Whether everything that comes before it in the session is settled; other stages need not wait for that.
     pub(crate) fn has_its_turn(&mut self, index: usize, is_settled: impl Fn(&SessionTurn) -> bool) -> bool {
         if !self.positions.contains_key(&index) {

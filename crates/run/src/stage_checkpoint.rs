@@ -1,18 +1,21 @@
 //! Which checkpoints a run makes, and what is in them: after a stage everything that the run still needs, at a stage's own
 //! word what it has so far, and after an interrupt or a failure what there is of the attempt and its output.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use checkpoint::PathError;
 use checkpoint::layout::{DISPLAYS_FILE, Layout, NameError};
 use checkpoint::manifest::{Artifact, Reason, Status};
-use checkpoint::{RestoreError, SaveError, SaveRequest, SaveWarning, SavedCheckpoint};
+use checkpoint::{
+    FileContent, PathError, RestoreError, SaveError, SaveRequest, SaveWarning, SavedCheckpoint,
+};
 use jiff::Timestamp;
 use text::error_chain;
 
 use crate::attempt::EarlierArtifact;
 use crate::event::What;
 use crate::executor::SessionState;
+use crate::plan::{Stage, Storing};
 use crate::publish::{self, PublishError};
 
 #[derive(Debug, thiserror::Error)]
@@ -33,7 +36,9 @@ pub(crate) struct StageCheckpoint {
     pub(crate) status: Status,
     pub(crate) reason: Option<Reason>,
     pub(crate) created_at: Timestamp,
-    pub(crate) artifacts: Vec<Artifact>,
+    pub(crate) artifacts: usize,
+    /// What the artifacts of the stage held when it was saved, by their paths below the root.
+    pub(crate) contents: HashMap<String, FileContent>,
     pub(crate) is_mid_stage: bool,
 }
 
@@ -43,20 +48,24 @@ pub(crate) const COPIES: &str = "large artifacts are copied into checkpoints, si
 
 pub(crate) type WithWarnings = (StageCheckpoint, Vec<String>);
 
-/// The stage is done: what it published, and what the stages before it did.
+/// The stage is done: what it published, and what a session is brought back from.
 pub(crate) fn after_stage(
     layout: &Layout,
-    stage: &str,
+    stage: &Stage,
     published: &[PathBuf],
     earlier: &[EarlierArtifact],
     execution_count: u64,
     session: Option<SessionState>,
 ) -> Result<WithWarnings, StageCheckpointError> {
+    let (mut artifacts, mut references) = still_there(earlier);
+    let own = if stage.store == Storing::Reference { &mut references } else { &mut artifacts };
+    own.splice(..0, published.iter().cloned());
     let mut request = SaveRequest {
-        artifacts: together(published, earlier),
+        artifacts,
+        references,
         session: layout.run().to_owned(),
         execution_count,
-        ..SaveRequest::new(stage, Timestamp::now())
+        ..SaveRequest::new(&stage.id, Timestamp::now())
     };
     if let Some(session) = session {
         request.notebook = session.notebook;
@@ -77,11 +86,14 @@ pub(crate) fn mid_stage(
     execution_count: u64,
 ) -> Result<WithWarnings, StageCheckpointError> {
     let files = publish::files(artifacts)?;
-    let partial: Vec<PathBuf> = files.iter().map(|file| artifacts.join(file)).collect();
+    let (earlier, references) = still_there(earlier);
+    // What is half-way is copied in any case: the stage goes on writing it.
+    let partial = files.iter().map(|file| artifacts.join(file)).chain(earlier);
     let mut request = SaveRequest {
         status: Status::Interrupted,
         reason: Some(Reason::Abort),
-        artifacts: together(&partial, earlier),
+        artifacts: partial.collect(),
+        references,
         session: layout.run().to_owned(),
         execution_count,
         ..SaveRequest::new(stage, Timestamp::now())
@@ -182,11 +194,17 @@ pub(crate) fn bring_back(
     Ok(())
 }
 
-/// What was there before and is there no more cannot be in a checkpoint; it is made anew where it is needed.
-fn together(own: &[PathBuf], earlier: &[EarlierArtifact]) -> Vec<PathBuf> {
-    let is_there = |path: &&PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-    let earlier = earlier.iter().map(|artifact| &artifact.path).filter(is_there);
-    own.iter().chain(earlier).cloned().collect()
+/// Those that checkpoints hold copies of, and the others. What was there before and is there no more cannot be in a checkpoint;
+/// it is made anew where it is needed.
+fn still_there(earlier: &[EarlierArtifact]) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let is_there = |artifact: &&EarlierArtifact| {
+        artifact.path.symlink_metadata().is_ok_and(|metadata| metadata.is_file())
+    };
+    let paths = |is_reference: bool| {
+        let wanted = earlier.iter().filter(is_there).filter(|artifact| artifact.is_reference == is_reference);
+        wanted.map(|artifact| artifact.path.clone()).collect()
+    };
+    (paths(false), paths(true))
 }
 
 fn with_warnings(saved: SavedCheckpoint, is_mid_stage: bool) -> WithWarnings {
@@ -202,13 +220,19 @@ fn with_warnings(saved: SavedCheckpoint, is_mid_stage: bool) -> WithWarnings {
         })
         .collect();
     let manifest = saved.sealed.manifest;
+    let artifacts = manifest.artifacts.len();
+    let contents = manifest.artifacts.into_iter().zip(saved.identities).map(|(artifact, identity)| {
+        let content = FileContent { sha256: artifact.sha256, bytes: artifact.size_bytes, identity };
+        (artifact.relative_path, content)
+    });
     let checkpoint = StageCheckpoint {
+        contents: contents.collect(),
         id: manifest.checkpoint_id,
         status: manifest.status,
         reason: manifest.reason,
         // It was written a moment ago, by us.
         created_at: manifest.created_at.parse().unwrap_or_default(),
-        artifacts: manifest.artifacts,
+        artifacts,
         is_mid_stage,
     };
     (checkpoint, warnings)
@@ -227,7 +251,7 @@ impl StageCheckpoint {
             status: self.status.name().to_owned(),
             reason: self.reason.map(|reason| reason.name().to_owned()),
             created_at: self.created_at,
-            artifacts: self.artifacts.len(),
+            artifacts: self.artifacts,
             mid_stage: self.is_mid_stage,
         }
     }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use checkpoint::FileHashes;
 use checkpoint::layout::Layout;
 
 use crate::event::{Accepted, AcceptedInput};
 use crate::fingerprint;
-use crate::input_content::{self, InputContent};
+use crate::input_content::{self, InputContent, ReadInput};
 use crate::plan::{Input, Plan, Stage};
 use crate::stage_parts;
 
@@ -20,6 +21,7 @@ pub(crate) struct StageNow {
 pub(crate) struct Known<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) layout: &'a Layout,
+    pub(crate) hashes: &'a FileHashes,
     /// What the stages of the run made, by their places. Their outputs are in their places, unless they are of another run.
     pub(crate) accepted: &'a dyn Fn(usize) -> Option<&'a Accepted>,
 }
@@ -44,14 +46,19 @@ impl Known<'_> {
         let identity = content.identity();
         let known = before.inputs.iter().find(|known| known.name == input.name);
         let known = known.filter(|known| Some(&known.identity) == identity.as_ref());
-        let sha256 = match known {
-            Some(known) => known.sha256.clone(),
+        let read = match known {
+            Some(known) => ReadInput { sha256: known.sha256.clone(), identity },
             None => match input_content::accepted_sha256(self.plan, &input.source, self.accepted) {
-                Some(sha256) => sha256,
-                None => content.sha256(&|| true).ok()?,
+                // Nobody has looked at it.
+                Some(sha256) => ReadInput { sha256, identity: None },
+                None => content.read(self.layout, self.hashes, &|| true).ok()?,
             },
         };
-        Some(AcceptedInput { name: input.name.clone(), sha256, identity: identity.unwrap_or_default() })
+        Some(AcceptedInput {
+            name: input.name.clone(),
+            sha256: read.sha256,
+            identity: read.identity.unwrap_or_default(),
+        })
     }
 
     /// What is no longer as it was, in words.

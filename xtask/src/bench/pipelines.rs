@@ -7,10 +7,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::row::Row;
+use super::{milliseconds, percentile};
 use crate::{process, python, release, root};
 
-const SNAKEMAKE: &str = "snakemake==9.14.0";
-const DVC: &str = "dvc==3.64.0";
+const SNAKEMAKE: &str = "snakemake==9.27.1";
+const DVC: &str = "dvc==3.67.1";
 
 /// Stages for those who can take many, and for all of them.
 const MANY: usize = 1_000;
@@ -57,6 +58,7 @@ pub(crate) fn run(program: Option<PathBuf>) -> Result<Vec<Row>, String> {
             }
         }
     }
+    rows.push(growth(&ours)?);
     let lost = [Lost::of(&ours)?, Lost::of(&snakemake)?, Lost::of(&dvc)?];
     let cells = lost.each_ref().map(|lost| lost.survivors.to_string()).join(" | ");
     println!("| `kill -9` of the program: survivors of three | {cells} |");
@@ -72,6 +74,34 @@ pub(crate) fn run(program: Option<PathBuf>) -> Result<Vec<Row>, String> {
 
 fn told(error: impl std::fmt::Display) -> String {
     error.to_string()
+}
+
+/// How much longer a stage takes at the end of a long run than at its beginning, one at a time; each is the median of twenty.
+fn growth(ours: &Pipeline) -> Result<Row, String> {
+    const AROUND: usize = 20;
+    let project = Project::of_copies(ours, MANY)?;
+    process::output(project.command(1).args(["--id", "run-1"]))?;
+    let events = project.path("reports/many/checkpoints/run-1/events.jsonl");
+    let text = fs_err::read_to_string(events).map_err(told)?;
+    let (mut began, mut times) = (None, Vec::new());
+    for line in text.lines() {
+        let event: serde_json::Value = serde_json::from_str(line).map_err(told)?;
+        let at = || event["at"].as_str().and_then(|at| at.parse::<jiff::Timestamp>().ok());
+        match event["to"].as_str() {
+            Some("RUNNING") => began = at(),
+            Some("COMPLETED") if event["stageId"].is_string() => {
+                let time = at().zip(began.take()).map(|(ended, began)| ended.duration_since(began));
+                times.extend(time.map(|time| time.unsigned_abs()));
+            }
+            _ => {}
+        }
+    }
+    let (first, last) = (times.get(..AROUND), times.get(times.len().saturating_sub(AROUND)..));
+    let middle = |times: Option<&[Duration]>| percentile(times.unwrap_or_default(), 50);
+    let name = format!("a stage at the end of {MANY}, beside one at the beginning");
+    let (first, last) = (middle(first), middle(last));
+    println!("| {name} | {:.1} ms, {:.1} ms | – | – |", milliseconds(last), milliseconds(first));
+    Ok(Row::times(name, last, "at the beginning", first, 1.3))
 }
 
 type Part = (&'static str, fn(&Timed) -> Duration);
@@ -90,11 +120,7 @@ struct Timed {
 
 impl Timed {
     fn of(pipeline: &Pipeline, stages: usize) -> Result<Self, String> {
-        let project = Project::new(pipeline)?;
-        for number in 1..=stages {
-            project.write(&format!("in/{number}.txt"), &format!("{number}\n"))?;
-        }
-        project.write(pipeline.file(), &pipeline.copies(stages))?;
+        let project = Project::of_copies(pipeline, stages)?;
         let first = project.timed()?;
         project.expect(stages, "1\n")?;
         let again = project.timed()?;
@@ -120,7 +146,7 @@ impl Lost {
         let script = "test -e go && exec cp in/1.txt \"$1\"\nsetsid sleep 1000 &\nsleep 1000 &\ntouch begun\nexec sleep 1000\n";
         project.write("work.sh", script)?;
         project.write(pipeline.file(), &pipeline.script())?;
-        let mut child = project.command().spawn().map_err(told)?;
+        let mut child = project.command(1).spawn().map_err(told)?;
         while !project.path("begun").exists() || project.alive() < 3 {
             if let Some(status) = child.try_wait().map_err(told)? {
                 return Err(format!("{} ended before it was killed: {status}", pipeline.name()));
@@ -132,7 +158,7 @@ impl Lost {
         let survivors = project.alive();
         project.end_all();
         project.write("go", "")?;
-        let status = project.command().status().map_err(told)?;
+        let status = project.command(1).status().map_err(told)?;
         let afterwards = match status.code() {
             Some(0) => "completes".to_owned(),
             Some(code) => format!("exit status {code}"),
@@ -163,11 +189,12 @@ impl Pipeline {
         }
     }
 
-    fn command(&self) -> Command {
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).to_string();
+    /// So many stages at once, if it can do that.
+    fn command(&self, jobs: usize) -> Command {
+        let jobs = jobs.to_string();
         let (program, arguments) = match self {
-            Self::Checkstone(program) => (program, vec!["run", "plan.toml", "--jobs", &cores]),
-            Self::Snakemake(program) => (program, vec!["--quiet", "all", "--cores", &cores]),
+            Self::Checkstone(program) => (program, vec!["run", "plan.toml", "--jobs", &jobs]),
+            Self::Snakemake(program) => (program, vec!["--quiet", "all", "--cores", &jobs]),
             // It runs one stage at a time.
             Self::Dvc(program) => (program, vec!["repro", "--quiet"]),
         };
@@ -208,9 +235,11 @@ impl Pipeline {
     /// One stage, which is a script that is given the path of its output.
     fn script(&self) -> String {
         match self {
-            Self::Checkstone(_) => "title = \"many\"\n[[stage]]\nstageId = \"S0001_copy_file\"\ngoal = \"Wait for its end\"\n\
+            Self::Checkstone(_) => {
+                "title = \"many\"\n[[stage]]\nstageId = \"S0001_copy_file\"\ngoal = \"Wait for its end\"\n\
                  command = 'sh work.sh $CHECKSTONE_ARTIFACT_DIR/out'\noutputs = { out = \"out\" }\n"
-                .to_owned(),
+                    .to_owned()
+            }
             Self::Snakemake(_) => {
                 "rule all:\n    output: \"out/1\"\n    shell: \"sh work.sh {output}\"\n".to_owned()
             }
@@ -240,6 +269,15 @@ impl<'a> Project<'a> {
         Ok(project)
     }
 
+    fn of_copies(pipeline: &'a Pipeline, stages: usize) -> Result<Self, String> {
+        let project = Self::new(pipeline)?;
+        for number in 1..=stages {
+            project.write(&format!("in/{number}.txt"), &format!("{number}\n"))?;
+        }
+        project.write(pipeline.file(), &pipeline.copies(stages))?;
+        Ok(project)
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -258,15 +296,16 @@ impl<'a> Project<'a> {
             .stdin(Stdio::null())
     }
 
-    fn command(&self) -> Command {
-        let mut command = self.pipeline.command();
+    fn command(&self, jobs: usize) -> Command {
+        let mut command = self.pipeline.command(jobs);
         self.prepared(&mut command).stdout(Stdio::null()).stderr(Stdio::null());
         command
     }
 
     fn timed(&self) -> Result<Duration, String> {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let began = Instant::now();
-        process::output(&mut self.command())?;
+        process::output(&mut self.command(cores))?;
         Ok(began.elapsed())
     }
 
@@ -328,7 +367,8 @@ impl Drop for Project<'_> {
 /// The run that was begun last; their names have the time in them.
 fn newest(title: &Path) -> Result<PathBuf, String> {
     let runs = fs_err::read_dir(title).map_err(told)?.flatten().map(|entry| entry.path());
-    let is_run = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("run-"));
+    let is_run =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("run-"));
     let modified = |path: &PathBuf| path.metadata().and_then(|metadata| metadata.modified()).ok();
     runs.filter(is_run).max_by_key(modified).ok_or_else(|| "nothing was run".to_owned())
 }

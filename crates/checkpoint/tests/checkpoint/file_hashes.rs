@@ -17,20 +17,46 @@ const NAMES: [&str; 4] = ["a", "b", "nested/c", "link"];
 #[derive(Clone, Debug)]
 enum Edit {
     /// Another content of the same size, in the same file, at this place of it.
-    InPlace { name: usize, byte: u8, at: u64 },
+    InPlace {
+        name: usize,
+        byte: u8,
+        at: u64,
+    },
     /// The same, and its time of modification is set back to what it was.
-    SetBack { name: usize, byte: u8 },
+    SetBack {
+        name: usize,
+        byte: u8,
+    },
     /// A new file in its place.
-    Replaced { name: usize, byte: u8 },
+    Replaced {
+        name: usize,
+        byte: u8,
+    },
     /// The same content in another file.
-    Copied { name: usize },
+    Copied {
+        name: usize,
+    },
     /// Written through a second name, which is gone again.
-    ThroughOtherName { name: usize, byte: u8 },
-    Exchanged { name: usize, with: usize },
-    Grown { name: usize, bytes: u64 },
-    Cut { name: usize, bytes: u64 },
+    ThroughOtherName {
+        name: usize,
+        byte: u8,
+    },
+    Exchanged {
+        name: usize,
+        with: usize,
+    },
+    Grown {
+        name: usize,
+        bytes: u64,
+    },
+    Cut {
+        name: usize,
+        bytes: u64,
+    },
     /// The link leads to another file.
-    Led { to: usize },
+    Led {
+        to: usize,
+    },
 }
 
 /// The last name is the link's.
@@ -173,7 +199,13 @@ fn a_large_file_that_is_as_it_was_is_not_read_again() {
     // Another file of the same content is none that is known.
     let other = File::open(files.path(1)).unwrap();
     let read = std::cell::Cell::new(false);
-    files.hashes().content("b", &other, &|| { read.set(true); true }).unwrap();
+    files
+        .hashes()
+        .content("b", &other, &|| {
+            read.set(true);
+            true
+        })
+        .unwrap();
     assert!(read.get());
 }
 

@@ -55,7 +55,8 @@ impl Engine<'_> {
     /// The stage as it is now; `before` is what it or another run's was known by.
     pub(super) fn look(&self, index: usize, before: &Accepted) -> Option<StageNow> {
         let accepted = |place: usize| self.recorded(place)?.accepted.as_ref();
-        let known = Known { plan: &self.plan, layout: &self.layout, accepted: &accepted };
+        let (plan, layout, hashes) = (&self.plan, &self.layout, &self.hashes);
+        let known = Known { plan, layout, hashes, accepted: &accepted };
         let session = self.session_before(index).map(|before| before.session);
         known.look(self.stage(index)?, before, session.as_deref())
     }
@@ -72,7 +73,9 @@ impl Engine<'_> {
             let path = folder.join(&artifact.path);
             let is_same = match publish::identity(&path) {
                 Some(identity) if identity == artifact.identity => true,
-                Some(_) => fingerprint::of_file(&path).is_ok_and(|(sha256, _)| sha256 == artifact.sha256),
+                Some(_) => fingerprint::open_regular(&path)
+                    .and_then(|file| self.hashes.content(&self.layout.relative(&path), &file, &|| true))
+                    .is_ok_and(|content| content.sha256 == artifact.sha256),
                 None => false,
             };
             if !is_same {

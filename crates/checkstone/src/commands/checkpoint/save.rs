@@ -102,7 +102,10 @@ fn warning(warning: &SaveWarning) -> String {
             )
         }
         SaveWarning::Copied { bytes } => {
-            format!("{} were copied into the store: this file system cannot clone files", size_in_words(*bytes))
+            format!(
+                "{} were copied into the store: this file system cannot clone files",
+                size_in_words(*bytes)
+            )
         }
         SaveWarning::NotPruned { why } => format!("older checkpoints could not be taken away: {why}"),
     }
