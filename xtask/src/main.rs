@@ -122,6 +122,12 @@ struct Soak {
     /// Kills of supervisors, of stages and of both, in runs
     #[arg(long, default_value_t = 500)]
     run_kills: u32,
+    /// Random plans with edits, kills and resumes, compared with an uninterrupted run
+    #[arg(long, default_value_t = 1000)]
+    random_runs: u32,
+    /// The seed of the first of them
+    #[arg(long, default_value_t = 0)]
+    run_seed: u32,
     /// Turns of one journal that fifty processes stop at once
     #[arg(long, default_value_t = 100)]
     rounds: u32,
@@ -373,6 +379,7 @@ fn soak(counts: &Soak) -> Result<(), String> {
     });
     steps.run("kills of runs", || soak::runs(counts.run_kills));
     steps.run("faults of runs", soak::run_faults);
+    steps.run("random runs", || soak::random_runs(counts.random_runs, counts.run_seed));
     steps.run("random turns", || soak::changes(counts.turns));
     steps.run("random ledgers", || soak::ledgers(counts.ledgers, counts.ledger_seed));
     steps.run("mutants of the rules and of the table of programs", || {

@@ -83,6 +83,14 @@ pub(crate) fn runs(kills: u32) -> Result<Done, String> {
     process::run(test.arg("run::kills::a_kill_at_any_instant_loses_nothing"))
 }
 
+/// Random plans, edits, kills and resumes, compared with what an uninterrupted run makes.
+pub(crate) fn random_runs(sequences: u32, first: u32) -> Result<Done, String> {
+    println!("{sequences} random sequences from seed {first} on");
+    let mut test = test_target("checkstone");
+    test.env("CHECKSTONE_RUN_SEED", first.to_string()).env("CHECKSTONE_SOAK_RUNS", sequences.to_string());
+    process::run(test.args(["run::random::", "--", "--nocapture"]))
+}
+
 /// SIGKILL and a failing disk at every system call of the checkpoint commands, and so many power cuts on each file system.
 pub(crate) fn checkpoints(power_cuts: u32) -> Result<Done, String> {
     println!("every system call of the checkpoint commands, {power_cuts} power cuts on each file system");

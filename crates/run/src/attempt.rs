@@ -20,8 +20,8 @@ use crate::PythonSession;
 use crate::event::{Accepted, AcceptedArtifact, AcceptedInput, Ending, HowEnded, VERIFY};
 use crate::executor::{self, CellJob, ExecuteError, SessionState, StageEnded};
 use crate::fingerprint;
-use crate::input_content::{self, InputContent, ReadInput};
-use crate::plan::{Input, Kind, Plan, Stage};
+use crate::input_content::{self, InputContent, InputReader, ReadInput};
+use crate::plan::{Input, Kind, Output, Plan, Stage};
 use crate::publish;
 use crate::secret_values::WITHHELD;
 use crate::stage_checkpoint::{self, StageCheckpoint, WithWarnings};
@@ -225,7 +225,7 @@ impl RunningAttempt<'_> {
             Some(reason) => Unaccepted { reason, ..unaccepted },
             None => unaccepted,
         })?;
-        let mut files = outputs(stage, &artifacts)?;
+        let mut files = outputs(stage, &artifacts, job.plan.most_files)?;
         if let Some(verify) = &stage.verify {
             let left = stage.max_duration.saturating_sub(elapsed).max(Duration::from_secs(1));
             let command = supervise::Command {
@@ -241,7 +241,7 @@ impl RunningAttempt<'_> {
                 self.ending.iter_mut().for_each(|ending| ending.verify_failed = true);
             })?;
             // It may have written there as well.
-            files = outputs(stage, &artifacts)?;
+            files = outputs(stage, &artifacts, job.plan.most_files)?;
         }
         let artifacts = self.publish(&artifacts, &files, ended.state)?;
         let session = (stage.kind == Kind::Python)
@@ -398,11 +398,15 @@ impl RunningAttempt<'_> {
         let Self { job, stage, .. } = *self;
         let read = |input: &Input| {
             let content = InputContent::of(&job.plan, &job.layout, &input.source)?;
-            let may_go_on = || !job.controls.is_asked();
-            let ReadInput { sha256, identity } =
-                content.read(&job.layout, &job.hashes, &may_go_on).map_err(|error| {
-                    failed(format!("the input `{}` cannot be read: {error}", content.shown()))
-                })?;
+            let reader = InputReader {
+                layout: &job.layout,
+                hashes: &job.hashes,
+                most_files: job.plan.most_files,
+                may_go_on: &|| !job.controls.is_asked(),
+            };
+            let ReadInput { sha256, identity } = content.read(&reader).map_err(|error| {
+                failed(format!("the input `{}` cannot be read: {error}", content.shown()))
+            })?;
             Ok(AcceptedInput { name: input.name.clone(), sha256, identity: identity.unwrap_or_default() })
         };
         stage.inputs.iter().map(read).collect()
@@ -478,8 +482,17 @@ impl RunningAttempt<'_> {
 }
 
 /// All files of the attempt, the declared ones among them.
-fn outputs(stage: &Stage, artifacts: &Path) -> Result<Vec<String>, Unaccepted> {
-    let files = publish::files(artifacts)?;
+fn outputs(stage: &Stage, artifacts: &Path, most: usize) -> Result<Vec<String>, Unaccepted> {
+    let files = publish::files_up_to(artifacts, most).map_err(|error| {
+        // What the plan speaks of has a line there.
+        let is_it = |output: &&Output| {
+            error.path().is_some_and(|path| path.starts_with(artifacts.join(&output.path)))
+        };
+        match stage.outputs.iter().find(is_it) {
+            Some(output) => failed(output.place.problem(error_chain(&error)).to_string()),
+            None => error.into(),
+        }
+    })?;
     let declared = stage.outputs.iter().map(|output| output.path.as_str());
     let is_made = |path: &str| {
         let is_in =

@@ -27,6 +27,7 @@ use crate::attempt::{self, AttemptOutcome, AttemptProgress, Cause, EarlierArtifa
 use crate::control::Requests;
 use crate::earlier_runs::EarlierRuns;
 use crate::event::{Accepted, Ending, Event, InstanceNote, What};
+use crate::outlook;
 use crate::plan::{Kind, Plan, Problems, Resources, Stage, Storing, WaitingStage};
 use crate::publish::PublishError;
 use crate::record::{RecordError, Recorder, StageRecord};
@@ -155,6 +156,8 @@ struct StageRun {
     is_out_of_reach: bool,
     /// It was run once more because what it had left in the session was lost.
     is_rerun: bool,
+    /// Something that it reads was made once more while it ran.
+    is_to_be_checked: bool,
 }
 
 struct Engine<'a> {
@@ -172,6 +175,8 @@ struct Engine<'a> {
     /// What nobody uses now.
     free: Option<Resources>,
     earlier_runs: EarlierRuns,
+    /// Earlier runs made all that the Python stages would make.
+    is_session_made: bool,
     python: Arc<PythonSession>,
     session_order: SessionOrder,
     requests: Requests,
@@ -198,10 +203,9 @@ impl<'a> Engine<'a> {
         let requests = Requests::from_now(&layout);
         // Without a store everything is read.
         let hashes = Arc::new(FileHashes::made(&layout).unwrap_or_default());
+        let earlier_runs = EarlierRuns::read(&settings.earlier_runs);
         let mut engine = Self {
             session_order: SessionOrder::of(&plan),
-            plan: Arc::new(plan),
-            layout,
             environment: Arc::new(settings.environment.clone()),
             settings,
             recorder,
@@ -211,7 +215,11 @@ impl<'a> Engine<'a> {
             backing_off: Vec::new(),
             running: 0,
             free: settings.resources.clone(),
-            earlier_runs: EarlierRuns::read(&settings.earlier_runs),
+            is_session_made: !settings.earlier_runs.is_empty()
+                && outlook::is_session_made(&plan, &layout, &earlier_runs),
+            earlier_runs,
+            plan: Arc::new(plan),
+            layout,
             python: Arc::new(PythonSession::new(settings)),
             requests,
             secrets: SecretValues::default(),
@@ -467,11 +475,29 @@ impl<'a> Engine<'a> {
             self.put_out_of_reach(index);
         }
         let Some(stage) = self.stages.get_mut(index) else { return };
-        if standing != Standing::Completed || std::mem::replace(&mut stage.has_released, true) {
+        if standing != Standing::Completed {
             return;
         }
+        if std::mem::take(&mut stage.is_to_be_checked) {
+            stage.standing = Standing::Waiting;
+            self.ready.insert(index);
+            return;
+        }
+        let is_again = std::mem::replace(&mut stage.has_released, true);
         for dependent in stage.dependents.clone() {
             if let Some(next) = self.stages.get_mut(dependent) {
+                // It may have read something else.
+                match next.standing {
+                    Standing::Completed if is_again => {
+                        next.standing = Standing::Waiting;
+                        self.ready.insert(dependent);
+                    }
+                    Standing::Running if is_again => next.is_to_be_checked = true,
+                    _ => {}
+                }
+                if is_again {
+                    continue;
+                }
                 next.waits_for -= 1;
                 if next.waits_for == 0 {
                     self.ready.insert(dependent);

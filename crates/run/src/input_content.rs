@@ -54,24 +54,20 @@ impl InputContent {
     }
 
     /// What it is known by without reading it; `None` if it has to be read.
-    pub(crate) fn identity(&self) -> Option<String> {
+    pub(crate) fn identity(&self, most_files: usize) -> Option<String> {
         match self {
-            Self::One(path) => identity(path),
+            Self::One(path) => identity(path, most_files),
             Self::Gathered(all) => {
-                let each = all.iter().map(|one| Some((&one.stage, &one.parameters, identity(&one.path)?)));
+                let each = all
+                    .iter()
+                    .map(|one| Some((&one.stage, &one.parameters, identity(&one.path, most_files)?)));
                 digest(&each.collect::<Option<Vec<_>>>()?)
             }
         }
     }
 
-    /// What it holds now, for as long as reading may go on.
-    pub(crate) fn read(
-        &self,
-        layout: &Layout,
-        hashes: &FileHashes,
-        may_go_on: &dyn Fn() -> bool,
-    ) -> io::Result<ReadInput> {
-        let reader = InputReader { layout, hashes, may_go_on };
+    /// What it holds now.
+    pub(crate) fn read(&self, reader: &InputReader<'_>) -> io::Result<ReadInput> {
         match self {
             Self::One(path) => reader.read(path),
             Self::Gathered(all) => {
@@ -112,11 +108,11 @@ pub(crate) fn described(inputs: &[(&Input, InputContent)]) -> Option<Vec<u8>> {
     if gathered.is_empty() { None } else { serde_json::to_vec_pretty(&gathered).ok() }
 }
 
-fn identity(path: &Path) -> Option<String> {
+fn identity(path: &Path, most_files: usize) -> Option<String> {
     if !path.is_dir() {
         return publish::identity(path);
     }
-    let files = publish::files(path).ok()?;
+    let files = publish::files_up_to(path, most_files).ok()?;
     let each = files.iter().map(|file| Some((file, publish::identity(&path.join(file))?)));
     digest(&each.collect::<Option<Vec<_>>>()?)
 }
@@ -129,10 +125,14 @@ pub(crate) struct ReadInput {
     pub(crate) identity: Option<String>,
 }
 
-struct InputReader<'a> {
-    layout: &'a Layout,
-    hashes: &'a FileHashes,
-    may_go_on: &'a dyn Fn() -> bool,
+/// Reads inputs, and those not again that are known.
+pub(crate) struct InputReader<'a> {
+    pub(crate) layout: &'a Layout,
+    pub(crate) hashes: &'a FileHashes,
+    /// Folders of more files are not read.
+    pub(crate) most_files: usize,
+    /// Large files take their time.
+    pub(crate) may_go_on: &'a dyn Fn() -> bool,
 }
 
 impl InputReader<'_> {
@@ -145,7 +145,7 @@ impl InputReader<'_> {
             let identity = identity.filter(|identity| publish::identity(path).as_ref() == Some(identity));
             return Ok(ReadInput { sha256: content.sha256, identity });
         }
-        let files = publish::files(path).map_err(io::Error::other)?;
+        let files = publish::files_up_to(path, self.most_files).map_err(io::Error::other)?;
         let each = files.iter().map(|file| Ok((file, self.read(&path.join(file))?)));
         together(each.collect::<io::Result<_>>()?, |file, part| (file, part))
     }

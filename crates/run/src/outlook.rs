@@ -1,5 +1,7 @@
 //! What a run would do, and why, without doing it.
 
+use std::collections::HashMap;
+
 use checkpoint::FileHashes;
 use checkpoint::layout::Layout;
 use checkpoint::manifest::Artifact;
@@ -8,7 +10,7 @@ use serde_json::Map;
 
 use crate::earlier_runs::{EarlierRuns, EarlierStage};
 use crate::event::Accepted;
-use crate::plan::{Kind, Plan, Stage};
+use crate::plan::{Kind, Plan, SessionTurn, Stage};
 use crate::publish;
 use crate::record::{Record, StageRecord};
 use crate::session_order::SessionOrder;
@@ -48,19 +50,54 @@ struct Decided {
 /// A new run; `runs` are earlier ones of the same title, the newest first.
 pub fn of_new_run(plan: &Plan, layout: &Layout, runs: &[Layout]) -> Vec<StageOutlook> {
     let earlier = EarlierRuns::read(runs);
+    let whole = new_run(plan, layout, &earlier, SessionUse::Whole);
+    if whole.is_session_made() {
+        return whole.outlook();
+    }
+    let is_run = |stage: &StageOutlook| stage.would == Would::Run;
+    let own: HashMap<String, String> =
+        whole.outlook().into_iter().filter(is_run).map(|stage| (stage.stage_id, stage.why)).collect();
+    let mut outlook = new_run(plan, layout, &earlier, SessionUse::New).outlook();
+    // A reason of its own says more than that of the session.
+    for stage in outlook.iter_mut().filter(|stage| stage.would == Would::Run) {
+        if let Some(why) = own.get(&stage.stage_id) {
+            stage.why.clone_from(why);
+        }
+    }
+    outlook
+}
+
+/// Whether earlier runs made all that the Python stages of a new one would make: if one of them has to run, then all of those
+/// before it, since what they left in the session is not there.
+pub(crate) fn is_session_made(plan: &Plan, layout: &Layout, earlier: &EarlierRuns) -> bool {
+    new_run(plan, layout, earlier, SessionUse::Whole).is_session_made()
+}
+
+/// What Python stages of earlier runs are good for.
+#[derive(Clone, Copy, PartialEq)]
+enum SessionUse {
+    /// All of the session is used again.
+    Whole,
+    New,
+}
+
+fn new_run(plan: &Plan, layout: &Layout, earlier: &EarlierRuns, session: SessionUse) -> DecidedPlan {
     decide_all(plan, layout, &|known, stage, before| {
         let candidates = earlier.of_stage(&stage.id);
         let Some(newest) = candidates.first() else { return Err(never_run()) };
-        if stage.kind == Kind::Python {
+        if stage.kind == Kind::Python && session == SessionUse::New {
             return Err((Would::Run, "a new run begins with an empty Python session".to_owned()));
         }
         before.runs_first.as_deref().map_or(Ok(()), |first| Err(waits_for(first)))?;
-        let now = known.look(stage, &newest.accepted, None).ok_or_else(unreadable)?;
+        let now = known.look(stage, &newest.accepted, before.session.as_deref()).ok_or_else(unreadable)?;
         let same = candidates.iter().find(|made| made.accepted.fingerprint == now.fingerprint);
         let Some(same) = same else {
             return Err((Would::Run, known.changes(stage, &now, &newest.accepted)));
         };
-        Ok((same.clone(), format!("made by run `{}`", same.run.run())))
+        match lost_output(&same.run, &stage.id, &same.accepted) {
+            Some(path) => Err((Would::Run, format!("output `{path}` is missing"))),
+            None => Ok((same.clone(), format!("made by run `{}`", same.run.run()))),
+        }
     })
 }
 
@@ -90,6 +127,37 @@ pub fn of_resume(plan: &Plan, layout: &Layout, record: &Record, again: &[String]
             _ => Ok((made, "as it was".to_owned())),
         }
     })
+    .outlook()
+}
+
+/// The plan with all stages that can be known, and what would become of each.
+struct DecidedPlan {
+    plan: Plan,
+    /// In the order of the stages.
+    decided: Vec<Option<Decided>>,
+}
+
+impl DecidedPlan {
+    fn is_session_made(&self) -> bool {
+        let mut turns = self.plan.session_turns().into_iter();
+        turns.all(|turn| match turn {
+            SessionTurn::Stage(index) => {
+                let decided = self.decided.get(index).and_then(Option::as_ref);
+                decided.is_some_and(|decided| decided.made.is_some())
+            }
+            SessionTurn::Waiting(_) => false,
+        })
+    }
+
+    fn outlook(self) -> Vec<StageOutlook> {
+        let waiting = self.plan.waiting().into_iter().map(|waiting| StageOutlook {
+            stage_id: waiting.id,
+            parameters: String::new(),
+            would: Would::Maybe,
+            why: format!("it is known only after {}", text::listed(waiting.waits_for)),
+        });
+        self.decided.into_iter().flatten().map(|decided| decided.outlook).chain(waiting).collect()
+    }
 }
 
 /// What is known of the stages before one.
@@ -147,7 +215,7 @@ fn decide_all(
     plan: &Plan,
     layout: &Layout,
     decide: &dyn Fn(&Known<'_>, &Stage, &Before) -> Decision,
-) -> Vec<StageOutlook> {
+) -> DecidedPlan {
     let mut plan = plan.clone();
     let mut decided: Vec<Option<Decided>> = Vec::new();
     // What comes behind something unknown in the Python session is looked at last.
@@ -181,13 +249,7 @@ fn decide_all(
             }
         }
     }
-    let waiting = plan.waiting().into_iter().map(|waiting| StageOutlook {
-        stage_id: waiting.id,
-        parameters: String::new(),
-        would: Would::Maybe,
-        why: format!("it is known only after {}", text::listed(waiting.waits_for)),
-    });
-    decided.into_iter().flatten().map(|decided| decided.outlook).chain(waiting).collect()
+    DecidedPlan { plan, decided }
 }
 
 fn decide_one(

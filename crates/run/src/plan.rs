@@ -24,13 +24,15 @@ pub(crate) use expansion::SessionTurn;
 pub use keys::{Grace, Kind, Python, Stall, Storing};
 pub use parameters::{NoParameterError, Scalar, SetParameter};
 pub use resources::{ResourceError, Resources};
-pub use settings::{Problem, Problems};
+pub use settings::{Place, Problem, Problems};
 pub use template::{KINDS, template};
 
 /// A stage takes this long where its envelope says nothing.
 pub const DEFAULT_DURATION: Duration = Duration::from_secs(240);
-/// The most seconds that an envelope may ask for.
+/// The most seconds that an envelope may ask for without checkpoints on the way.
 const LONGEST_DURATION: i64 = 600;
+/// The most seconds for a stage that saves checkpoints on its way: a week.
+const LONGEST_WITH_CHECKPOINTS: i64 = 7 * 24 * 3600;
 /// Nothing longer should be at risk at once.
 const LONGEST_WITHOUT_CHECKPOINT: Duration = Duration::from_secs(240);
 
@@ -38,6 +40,8 @@ const LONGEST_WITHOUT_CHECKPOINT: Duration = Duration::from_secs(240);
 pub struct Plan {
     pub title: String,
     pub python: Python,
+    /// More files in one folder are refused.
+    pub most_files: usize,
     /// In the order of the file; behind them those that became known only during the run.
     pub stages: Vec<Stage>,
     /// Stages whose `when` does not hold, and those that read what these would make.
@@ -170,6 +174,8 @@ pub struct Output {
     pub name: String,
     /// Below the directory of the stage's artifacts, with `/` between its parts.
     pub path: String,
+    /// In the plan file.
+    pub place: Place,
 }
 
 impl Stage {

@@ -1,6 +1,7 @@
 //! The artifacts of an attempt: what is there, and how an accepted attempt takes the place of the one before it. The whole
 //! folder changes its name at once, so that readers see one attempt or the other, never a mixture.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use checkpoint::Identity;
@@ -16,7 +17,7 @@ pub enum PublishError {
     SymbolicLink { path: PathBuf },
     #[error("the artifact `{}` is neither a file nor a folder", path.display())]
     Special { path: PathBuf },
-    #[error("`{}` has more than {most} files; put them into one archive", path.display())]
+    #[error("`{}` has more than {most} files; put them into one archive, or set `maxFiles`", path.display())]
     TooMany { path: PathBuf, most: usize },
     #[error("the name of the artifact `{}` is not valid text", path.display())]
     NoText { path: PathBuf },
@@ -28,7 +29,21 @@ pub enum PublishError {
     InTheWay { path: PathBuf },
 }
 
-/// A folder of more files is no artifact and no input: looking at each of them would take longer than most stages.
+impl PublishError {
+    /// The file or folder that it is about, of those that a stage made.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::SymbolicLink { path }
+            | Self::Special { path }
+            | Self::TooMany { path, .. }
+            | Self::NoText { path }
+            | Self::LeadsElsewhere { path } => Some(path),
+            _ => None,
+        }
+    }
+}
+
+/// Unless the plan says otherwise. A folder of more files is no artifact and no input: looking at each of them would take longer than most stages.
 pub(crate) const MOST_FILES: usize = 200_000;
 
 /// The files below `folder`, as paths below it with `/`, in order. Links and the like are refused.
@@ -45,11 +60,25 @@ pub(crate) fn files_up_to(folder: &Path, most: usize) -> Result<Vec<String>, Pub
     let mut found = Vec::new();
     let looked = walk(folder, "", Strictness::Refuse, most, &mut found);
     if found.len() > most {
-        return Err(PublishError::TooMany { path: folder.to_owned(), most });
+        // The folder that has the most of them is the one to look at.
+        return Err(PublishError::TooMany { path: crowded(folder, &found), most });
     }
     looked?;
     found.sort();
     Ok(found)
+}
+
+/// The folder right below this one that has the most files, if it has most of all.
+fn crowded(folder: &Path, files: &[String]) -> PathBuf {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for (first, _) in files.iter().filter_map(|file| file.split_once('/')) {
+        *counts.entry(first).or_default() += 1;
+    }
+    let most = counts.into_iter().max_by_key(|(_, count)| *count);
+    match most.filter(|(_, count)| *count > files.len() / 2) {
+        Some((inner, _)) => folder.join(inner),
+        None => folder.to_owned(),
+    }
 }
 
 /// The regular files below `folder` as far as they can be seen; for what was cut short.

@@ -7,7 +7,7 @@ use checkpoint::layout::Layout;
 
 use crate::event::{Accepted, AcceptedInput};
 use crate::fingerprint;
-use crate::input_content::{self, InputContent, ReadInput};
+use crate::input_content::{self, InputContent, InputReader, ReadInput};
 use crate::plan::{Input, Plan, Stage};
 use crate::stage_parts;
 
@@ -41,9 +41,14 @@ impl Known<'_> {
         })
     }
 
+    fn reader(&self) -> InputReader<'_> {
+        let Self { plan, layout, hashes, .. } = self;
+        InputReader { layout, hashes, most_files: plan.most_files, may_go_on: &|| true }
+    }
+
     fn input(&self, input: &Input, before: &Accepted) -> Option<AcceptedInput> {
         let content = InputContent::of(self.plan, self.layout, &input.source).ok()?;
-        let identity = content.identity();
+        let identity = content.identity(self.plan.most_files);
         let known = before.inputs.iter().find(|known| known.name == input.name);
         let known = known.filter(|known| Some(&known.identity) == identity.as_ref());
         let read = match known {
@@ -51,7 +56,7 @@ impl Known<'_> {
             None => match input_content::accepted_sha256(self.plan, &input.source, self.accepted) {
                 // Nobody has looked at it.
                 Some(sha256) => ReadInput { sha256, identity: None },
-                None => content.read(self.layout, self.hashes, &|| true).ok()?,
+                None => content.read(&self.reader()).ok()?,
             },
         };
         Some(AcceptedInput {

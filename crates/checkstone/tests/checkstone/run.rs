@@ -12,6 +12,7 @@ mod page;
 mod parameters;
 #[cfg(feature = "python")]
 mod python;
+mod random;
 mod resources;
 mod resumes;
 mod told;
@@ -114,7 +115,11 @@ impl Project {
 
     /// Every published file of `r1` with its content.
     pub(crate) fn published(&self) -> Vec<(String, Vec<u8>)> {
-        let root = self.path("reports/study/r1");
+        self.published_by("r1")
+    }
+
+    pub(crate) fn published_by(&self, run: &str) -> Vec<(String, Vec<u8>)> {
+        let root = self.path(&format!("reports/study/{run}"));
         let mut found = Vec::new();
         collect(&root, &root, &mut found);
         found.sort();
@@ -289,7 +294,7 @@ fn what_is_not_there_or_not_verified_is_not_accepted() {
     insta::assert_snapshot!(without_durations(&done.stdout), @"
     S01_forget_output      FAILED        it did not write its output `a.txt`
     S02_fail_verification  FAILED        `verify`: exit status 1
-    S03_link_out           FAILED        the artifact `[folder]/repo/reports/study/r1/.attempts/S03_link_out/1/artifacts/a.txt` is a symbolic link; write a file in its place
+    S03_link_out           FAILED        plan.toml:16:17: the artifact `[folder]/repo/reports/study/r1/.attempts/S03_link_out/1/artifacts/a.txt` is a symbolic link; write a file in its place
     S05_make_folder        FAILED        its output `a` is a folder without files
     S04_pass_verification  COMPLETED
     run r1 FAILED: 1 of 5 stages completed; `checkstone resume r1` goes on with it
@@ -306,7 +311,7 @@ fn what_is_not_there_or_not_verified_is_not_accepted() {
     S02_fail_verification  failed: `verify`: exit status 1 (see `reports/study/r1/.attempts/S02_fail_verification/1/verify.log`)
     S03_link_out  running, at most [duration]
     S03_link_out  checkpoint ckpt-emergency-000003-[id] (interrupted), 1 artifact
-    S03_link_out  failed: the artifact `[folder]/repo/reports/study/r1/.attempts/S03_link_out/1/artifacts/a.txt` is a symbolic link; write a file in its place (see `reports/study/r1/.attempts/S03_link_out/1/output.log`)
+    S03_link_out  failed: plan.toml:16:17: the artifact `[folder]/repo/reports/study/r1/.attempts/S03_link_out/1/artifacts/a.txt` is a symbolic link; write a file in its place (see `reports/study/r1/.attempts/S03_link_out/1/output.log`)
     S05_make_folder  running, at most [duration]
     S05_make_folder  checkpoint ckpt-emergency-000004-[id] (interrupted), 1 artifact
     S05_make_folder  failed: its output `a` is a folder without files (see `reports/study/r1/.attempts/S05_make_folder/1/output.log`)

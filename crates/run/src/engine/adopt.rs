@@ -30,12 +30,13 @@ enum AdoptError {
 }
 
 impl Engine<'_> {
-    /// Says so in the record where it is. A Python stage is not: what it left in its session is not here.
+    /// Says so in the record where it is. Python stages are if all of them are: what they left in their session is not here.
     pub(super) fn is_made_by_earlier_run(&mut self, index: usize) -> Result<bool, EngineError> {
         let Some(stage) = self.stage(index) else { return Ok(false) };
         let candidates = self.earlier_runs.of_stage(&stage.id);
         let is_new = self.state(index) == StageState::Pending && self.attempt_number(index) == 0;
-        let Some(newest) = candidates.first().filter(|_| is_new && stage.kind == Kind::Command) else {
+        let is_usable = stage.kind == Kind::Command || self.is_session_made;
+        let Some(newest) = candidates.first().filter(|_| is_new && is_usable) else {
             return Ok(false);
         };
         let Some(now) = self.look(index, &newest.accepted) else { return Ok(false) };

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use checkpoint::layout::{NameError, Segment};
 use settings::{At, Place, Problem, Reader, TableOfKeys as _};
@@ -12,8 +13,8 @@ use super::fan_out::{ForEachLayer, Instance};
 use super::keys::{Grace, Kind, PlanLayer, Python, StageLayer, Stall, Storing};
 use super::parameters::{self, Filling, Parameters, TextFor};
 use super::{
-    DEFAULT_DURATION, Input, InputSource, LONGEST_WITHOUT_CHECKPOINT, Output, Plan, Program, SetParameter,
-    Stage, is_stage_id, resources,
+    DEFAULT_DURATION, Input, InputSource, LONGEST_DURATION, LONGEST_WITHOUT_CHECKPOINT, Output, Plan,
+    Program, SetParameter, Stage, is_stage_id, resources,
 };
 use crate::publish;
 
@@ -25,7 +26,8 @@ pub(super) fn check(
     reader: &mut Reader<'_>,
 ) -> Plan {
     let python = Python::finish(layer.python.unwrap_or_default());
-    let mut plan = Plan { python, ..Plan::default() };
+    let most_files = layer.most_files.unwrap_or(publish::MOST_FILES);
+    let mut plan = Plan { python, most_files, ..Plan::default() };
     match layer.title {
         Some(title) => match Segment::visible("report title", &title.value) {
             Ok(segment) => plan.title = segment.as_str().to_owned(),
@@ -47,6 +49,7 @@ pub(super) fn check(
         set: SetParameter::arguments(set),
         most_instances: layer.most_instances.unwrap_or(super::keys::MOST_INSTANCES),
         ids: ids(&drafts, reader),
+        most_files,
         drafts,
     };
     let mut checker = Checker::new(&written, reader, Expansion::default());
@@ -199,6 +202,16 @@ impl<'a, 'r, 't> Checker<'a, 'r, 't> {
                 let message = "a stage of kind `python` is its code as one string, or `[\"FILE\"]` below the project's root";
                 self.problem(&command.place, message);
             }
+        }
+        if let Some(limit) = &draft.max_duration
+            && limit.value > Duration::from_secs(LONGEST_DURATION.unsigned_abs())
+            && draft.mid_stage_checkpoints != Some(true)
+        {
+            let message = format!(
+                "a stage may take more than {LONGEST_DURATION} s only if it prints `[CHECKPOINT:saved:…]` on its way and says \
+                 `midStageCheckpoints = true`"
+            );
+            self.problem(&limit.place, message);
         }
         let is_retryable = draft.is_retryable.unwrap_or(true);
         if let Some(retries) = &draft.retries
@@ -371,17 +384,19 @@ impl<'a, 'r, 't> Checker<'a, 'r, 't> {
         }
         match self.inside_root(&path.value) {
             Ok(resolved) if resolved.is_file() => Some(source),
-            Ok(resolved) if resolved.is_dir() => match publish::files(&resolved) {
-                Ok(files) if files.is_empty() => {
-                    self.problem(&path.place, format!("the folder `{}` has no files", path.value));
-                    None
+            Ok(resolved) if resolved.is_dir() => {
+                match publish::files_up_to(&resolved, self.written.most_files) {
+                    Ok(files) if files.is_empty() => {
+                        self.problem(&path.place, format!("the folder `{}` has no files", path.value));
+                        None
+                    }
+                    Ok(_) => Some(source),
+                    Err(error) => {
+                        self.problem(&path.place, format!("the input `{}`: {error}", path.value));
+                        None
+                    }
                 }
-                Ok(_) => Some(source),
-                Err(error) => {
-                    self.problem(&path.place, format!("the input `{}`: {error}", path.value));
-                    None
-                }
-            },
+            }
             Ok(_) => {
                 let message = format!("the input `{}` is neither a file nor a folder", path.value);
                 self.problem(&path.place, message);
@@ -437,7 +452,7 @@ impl<'a, 'r, 't> Checker<'a, 'r, 't> {
                 self.problem(&path.place, message);
                 continue;
             }
-            outputs.push(Output { name: name.value.clone(), path: inner });
+            outputs.push(Output { name: name.value.clone(), path: inner, place: path.place.clone() });
         }
         outputs
     }

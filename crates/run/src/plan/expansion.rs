@@ -24,6 +24,7 @@ pub(super) struct WrittenPlan {
     /// What of them was set from outside, as NAME=VALUE.
     pub(super) set: Vec<String>,
     pub(super) most_instances: usize,
+    pub(super) most_files: usize,
     pub(super) drafts: Vec<At<StageLayer>>,
     /// Where each draft is, by its id.
     pub(super) ids: HashMap<String, usize>,
@@ -38,6 +39,13 @@ pub(super) struct Expansion {
     waiting: usize,
     /// Lists that stages have made, by draft and name.
     lists: HashMap<(usize, String), Vec<Scalar>>,
+}
+
+impl Expansion {
+    /// It has no stages, and none will come.
+    fn is_left_out(&self, draft: usize) -> bool {
+        matches!(self.stages.get(draft), Some(Some(stages)) if stages.is_empty())
+    }
 }
 
 /// Whose turn it is in the Python session.
@@ -134,8 +142,12 @@ impl WrittenPlan {
     /// Drafts that cannot be expanded before some list is there.
     fn later(&self, expansion: &Expansion) -> Vec<bool> {
         let is_unknown = |index: usize| {
+            // Nobody waits for a list that is not made at all.
             let mut lists = self.lists_of(index).into_iter();
-            lists.any(|(axis, ..)| !expansion.lists.contains_key(&(index, axis.name.value.clone())))
+            lists.any(|(axis, _, reference)| {
+                !expansion.lists.contains_key(&(index, axis.name.value.clone()))
+                    && !expansion.is_left_out(reference.draft)
+            })
         };
         let mut later: Vec<bool> = (0..self.drafts.len()).map(is_unknown).collect();
         let mut is_changing = later.contains(&true);
@@ -252,17 +264,32 @@ impl Checker<'_, '_, '_> {
 
     /// Expands every draft that nothing keeps from it, in the order of the file, and looks at the others as far as that goes.
     pub(super) fn expand(mut self, plan: &mut Plan) {
-        let later = self.written.later(&self.expansion);
         self.expansion.stages.resize(self.written.drafts.len(), None);
         let mut found: Vec<(usize, Vec<Instance>)> = Vec::new();
-        for (index, is_later) in later.iter().enumerate() {
-            let is_new = self.expansion.stages.get(index).is_none_or(Option::is_none);
-            if !is_later && is_new {
-                let instances = self.instances(index);
-                found.push((index, instances));
+        let mut later = Vec::new();
+        let mut count = usize::MAX;
+        // What is left out may have been all that others waited for.
+        while count != found.len() {
+            count = found.len();
+            later = self.written.later(&self.expansion);
+            for (index, is_later) in later.iter().enumerate() {
+                let is_new = self.expansion.stages.get(index).is_none_or(Option::is_none)
+                    && !found.iter().any(|(known, _)| *known == index);
+                if !is_later && is_new {
+                    let instances = self.instances(index);
+                    found.push((index, instances));
+                }
+            }
+            self.leave_out(&mut found);
+            for (index, _) in found.iter().filter(|(_, instances)| instances.is_empty()) {
+                if let Some(stages) = self.expansion.stages.get_mut(*index) {
+                    *stages = Some(Vec::new());
+                }
             }
         }
-        self.leave_out(&mut found, plan);
+        found.sort_by_key(|(index, _)| *index);
+        let left_out = found.iter().filter(|(_, instances)| instances.is_empty());
+        plan.left_out.extend(left_out.map(|(index, _)| self.written.id(*index).to_owned()));
         let mut ids: HashSet<String> = self.written.ids.keys().cloned().collect();
         ids.extend(plan.stages.iter().map(|stage| stage.id.clone()));
         let mut place = plan.stages.len();
@@ -310,6 +337,10 @@ impl Checker<'_, '_, '_> {
     /// The instances of a draft whose lists are all known, without those whose condition does not hold.
     fn instances(&mut self, index: usize) -> Vec<Instance> {
         let Some(draft) = self.draft(index) else { return Vec::new() };
+        let lists = self.written.lists_of(index);
+        if lists.iter().any(|(_, _, reference)| self.expansion.is_left_out(reference.draft)) {
+            return Vec::new();
+        }
         let mut instances = match &draft.for_each {
             None => vec![Instance::default()],
             Some(ForEachLayer::Stage(stage)) => match self.written.ids.get(&stage.value).copied() {
@@ -441,7 +472,7 @@ impl Checker<'_, '_, '_> {
     }
 
     /// Stages that read what nobody makes, since a condition does not hold, are left out as well.
-    fn leave_out(&self, found: &mut [(usize, Vec<Instance>)], plan: &mut Plan) {
+    fn leave_out(&self, found: &mut [(usize, Vec<Instance>)]) {
         let is_conditional = |(index, _): &(usize, Vec<Instance>)| {
             self.draft(*index).is_some_and(|draft| draft.when.is_some())
         };
@@ -479,8 +510,6 @@ impl Checker<'_, '_, '_> {
                 }
             }
         }
-        let left_out = found.iter().filter(|(_, instances)| instances.is_empty());
-        plan.left_out.extend(left_out.map(|(index, _)| self.written.id(*index).to_owned()));
     }
 }
 

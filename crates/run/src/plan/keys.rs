@@ -12,7 +12,8 @@ use supervise::StallInterrupt;
 use super::fan_out::ForEach;
 use super::parameters::{ParameterTable, ParametersLayer};
 use super::resources::{ResourceTable, ResourcesLayer};
-use super::{LONGEST_DURATION, Program};
+use super::{LONGEST_DURATION, LONGEST_WITH_CHECKPOINTS, Program};
+use crate::publish;
 
 /// Of one stage, unless the plan says otherwise.
 pub(super) const MOST_INSTANCES: usize = 10_000;
@@ -26,6 +27,8 @@ table! {
         parameters as "params": ParameterTable = ParametersLayer::default();
         /// A stage has at most so many instances.
         most_instances as "maxInstances": Whole<usize, 1, 1_000_000> = MOST_INSTANCES;
+        /// An input or the outputs of a stage are at most so many files.
+        most_files as "maxFiles": Whole<usize, 1, 10_000_000> = publish::MOST_FILES;
         /// What the stages of kind `python` have in common.
         python: Nested<Python> = Python::default();
         /// The stages.
@@ -72,7 +75,7 @@ table! {
         /// Files and folders that it makes, by name, below its artifacts.
         outputs: Pairs = Vec::new();
         /// A stage that takes longer is ended.
-        max_duration as "maxDurationSec": Placed<Seconds<1, LONGEST_DURATION>>, or "240";
+        max_duration as "maxDurationSec": Placed<Seconds<1, LONGEST_WITH_CHECKPOINTS>>, or "240";
         /// Stages that have to be done before.
         dependencies: Names = Vec::new();
         /// Whether it may be run again after it failed or was interrupted.

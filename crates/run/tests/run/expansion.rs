@@ -299,6 +299,35 @@ fn mistakes_in_fan_outs_have_their_line() {
             "plan.toml:5:1: these stages wait for each other: S01_train_model → S02_list_all → S01_train_model",
         ],
     );
+    // Through pairs, through gathered outputs, and with itself.
+    check(
+        &[
+            train("\"S02_score_model\""),
+            stage("S02_score_model", "command = 'true'\nforEach = \"S01_train_model\""),
+        ],
+        &[
+            "plan.toml:5:1: these stages wait for each other: S01_train_model → S02_score_model → S01_train_model",
+        ],
+    );
+    check(
+        &[
+            train("{ x = [1, 2] }").replace("outputs", "inputs = \"S02_add_models/sum\"\noutputs"),
+            stage(
+                "S02_add_models",
+                "command = 'true'\ninputs = \"S01_train_model/*/a\"\noutputs = { sum = \"sum\" }",
+            ),
+        ],
+        &[
+            "plan.toml:5:1: these stages wait for each other: S01_train_model → S02_add_models → S01_train_model",
+        ],
+    );
+    check(
+        &[train("{ x = { lines = \"S01_train_model/a\" } }")],
+        &[
+            "plan.toml:5:1: these stages wait for each other: S01_train_model → S01_train_model",
+            "plan.toml:8:17: `S01_train_model` has instances; a list is made by one stage",
+        ],
+    );
     check(
         &[
             train("{ x = { lines = \"S02_list_all/al\" } }"),
@@ -347,6 +376,24 @@ fn what_is_left_out_takes_its_readers_along() {
         ]
     );
     assert_eq!(plan_without.left_out, ["S01_load_all", "S02_use_all", "S06_plot_tree"]);
+    // A list that is not made is not waited for.
+    let text_of_lists = plan(
+        "[params]\nfull = false",
+        &[
+            stage("S01_list_all", "when = \"params.full\"\ncommand = 'true'\noutputs = { a = \"a\" }"),
+            stage(
+                "S02_train_all",
+                "forEach = { x = { lines = \"S01_list_all/a\" } }\ncommand = 'true'\noutputs = { a = \"a\" }",
+            ),
+            stage("S03_add_all", "command = 'true'\ninputs = \"S02_train_all/*/a\""),
+            stage("S04_follow_all", "command = 'true'\ndependencies = [\"S02_train_all\"]"),
+        ],
+    );
+    let without_lists = read(root.path(), &text_of_lists, &[]);
+    assert_eq!(ids(&without_lists), ["S04_follow_all"]);
+    assert_eq!(without_lists.left_out, ["S01_list_all", "S02_train_all", "S03_add_all"]);
+    assert_eq!(without_lists.waiting(), []);
+    assert_eq!(read(root.path(), &text_of_lists, &["full=true"]).waiting().len(), 3);
     let plan_with = read(root.path(), &text, &["full=true", "model=tree"]);
     assert_eq!(plan_with.left_out, Vec::<String>::new());
     assert_eq!(plan_with.stages.len(), 8);
@@ -369,6 +416,15 @@ fn folders_are_inputs_with_all_their_files() {
     let read_plan = read(root.path(), &text, &[]);
     assert_eq!(read_plan.stages[0].inputs[0].source, InputSource::Project("data/raw".into()));
     assert_eq!(read_plan.stages[0].inputs[0].variable(), "CHECKSTONE_INPUT_RAW");
+    fs_err::write(root.path().join("data/raw/b.csv"), "2\n").unwrap();
+    let folder = fs_err::canonicalize(root.path()).unwrap().join("data/raw");
+    assert_eq!(
+        problems(root.path(), &text.replacen('\n', "\nmaxFiles = 1\n", 1), &[]),
+        [format!(
+            "plan.toml:8:11: the input `data/raw`: `{}` has more than 1 files; put them into one archive, or set `maxFiles`",
+            folder.display()
+        )]
+    );
     fs_err::os::unix::fs::symlink("/etc/passwd", root.path().join("data/raw/link")).unwrap();
     let link = fs_err::canonicalize(root.path()).unwrap().join("data/raw/link");
     assert_eq!(

@@ -95,7 +95,8 @@ goal = "Evaluate the model on the data"
             "plan.toml:5:11: `[]` is not something to run",
             "plan.toml:6:1: these stages wait for each other: S02_train_model → S03_evaluate_model → S02_train_model",
             "plan.toml:10:1: unknown key `maxDurationsec`; did you mean `maxDurationSec`?",
-            "plan.toml:11:18: `601` is not a whole number from 1 to 600",
+            "plan.toml:11:18: a stage may take more than 600 s only if it prints `[CHECKPOINT:saved:…]` on its way and says \
+             `midStageCheckpoints = true`",
             "plan.toml:12:17: there is no stage `S02_trian_model`; did you mean `S02_train_model`?",
             "plan.toml:13:20: `S03_evaluate_model` has no output `modle.bin`; did you mean `model.bin`?",
             "plan.toml:13:58: `raw.csv` does not exist",
@@ -190,6 +191,9 @@ fn a_long_stage_without_checkpoints_of_its_own_is_warned_about() {
     assert_eq!(warnings("maxDurationSec = 240"), 0);
     assert_eq!(warnings("maxDurationSec = 241"), 1);
     assert_eq!(warnings("maxDurationSec = 600\nmidStageCheckpoints = true"), 0);
+    let day =
+        Plan::read("plan.toml", &stage("maxDurationSec = 86400\nmidStageCheckpoints = true"), root.path());
+    assert_eq!(day.unwrap().stages[0].max_duration, Duration::from_secs(86_400));
 }
 
 #[test]

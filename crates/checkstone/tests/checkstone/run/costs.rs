@@ -113,7 +113,9 @@ fn what_a_stage_made_is_read_once() {
         // Nothing of the clock's tick in which the file was written is left when it ends.
         stage(
             "S01_make_big",
-            &format!("command = 'head -c {SIZE} /dev/zero > $CHECKSTONE_ARTIFACT_DIR/big.bin; sleep 0.05'\noutputs = {{ big = \"big.bin\" }}"),
+            &format!(
+                "command = 'head -c {SIZE} /dev/zero > $CHECKSTONE_ARTIFACT_DIR/big.bin; sleep 0.05'\noutputs = {{ big = \"big.bin\" }}"
+            ),
         ),
         stage("S02_read_big", reads),
         stage("S03_read_big", reads),

@@ -11,7 +11,7 @@ use super::Project;
 use super::origin::accepted_by_origin;
 
 /// An environment with ipykernel and the like, made once and shared with the tests of the library.
-fn environment() -> PathBuf {
+pub(super) fn environment() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = here.join("../../target/python");
     let script = here.join("../kernel/tests/python/make.sh");
@@ -147,4 +147,55 @@ fn an_abort_while_the_kernel_starts_leaves_an_emergency_checkpoint_and_no_proces
         assert_eq!(resumed.code, Some(0), "{resumed:?}");
         assert_eq!(project.state("S01_load_data"), "COMPLETED");
     }
+}
+
+/// A new run takes over a session that is whole; if one of its stages has to run, those before it do as well.
+#[test]
+fn python_stages_are_made_once_if_the_whole_session_is_as_it_was() {
+    let count = "with open('ran', 'a') as ran: ran.write(STAGE + '\\n')\nopen(os.environ['CHECKSTONE_ARTIFACT_DIR'] + '/a', 'w').write(str(value))";
+    let cell = |id: &str, code: &str| {
+        let code = format!("import os\n{code}\n{}", count.replace("STAGE", &format!("'{id}'")));
+        stage(id, &code).replace("goal", "outputs = { a = \"a\" }\ngoal")
+    };
+    let plan = |second: &str, last: &str| {
+        [
+            "title = \"study\"\n".to_owned(),
+            cell("S01_load_data", "value = 1"),
+            cell("S02_use_data", second),
+            super::stage(
+                "S03_copy_data",
+                &format!("command = 'cat $CHECKSTONE_INPUT_A > $CHECKSTONE_ARTIFACT_DIR/{last}; echo {last} >> ran'\ninputs = \"S02_use_data/a\""),
+            ),
+        ]
+        .concat()
+    };
+    let project = Project::new(&plan("value += 1", "b"));
+    let environment = environment();
+    let run = |arguments: &[&str]| {
+        let _ = std::fs::remove_file(project.path("ran"));
+        let done = project.checkstone(arguments).env("VIRTUAL_ENV", &environment).answer();
+        assert_eq!(done.code, Some(0), "{done:?}");
+        let ran = std::fs::read_to_string(project.path("ran")).unwrap_or_default();
+        (ran.lines().map(str::to_owned).collect::<Vec<_>>(), without_durations(&done.stdout))
+    };
+    assert_eq!(run(&["run", "--id", "r1"]).0, ["S01_load_data", "S02_use_data", "b"]);
+    project.workplace.write("plan.toml", &plan("value += 1", "c"));
+    insta::assert_snapshot!(run(&["run", "--dry-run"]).1, @"
+    S01_load_data  made by run `r1`
+    S02_use_data   made by run `r1`
+    S03_copy_data  would run: command changed
+    1 of 3 stages would run
+    ");
+    assert_eq!(run(&["run", "--id", "r2"]).0, ["c"]);
+    assert_eq!(project.read("reports/study/r2/S03_copy_data/c"), "2");
+    // What the second one begins with is not there, so that the first one is run as well.
+    project.workplace.write("plan.toml", &plan("value += 2", "c"));
+    insta::assert_snapshot!(run(&["run", "--dry-run"]).1, @"
+    S01_load_data  would run: a new run begins with an empty Python session
+    S02_use_data   would run: command changed
+    S03_copy_data  may run: `S02_use_data` runs first
+    2 of 3 stages would run, and 1 may run
+    ");
+    assert_eq!(run(&["run", "--id", "r3"]).0, ["S01_load_data", "S02_use_data", "c"]);
+    assert_eq!(project.read("reports/study/r3/S03_copy_data/c"), "3");
 }

@@ -1,5 +1,7 @@
 //! What stages use of the machine, and the plan as a drawing.
 
+use sandbox::without_durations;
+
 use super::{Project, plan, stage};
 
 /// With one license two stages never run at once, however many jobs there are; with two they do.
@@ -73,6 +75,29 @@ fn a_stage_that_uses_too_much_memory_is_ended() {
         .map(|event| event["signal"].as_str().unwrap())
         .collect();
     assert_eq!(signals, ["SIGKILL"]);
+}
+
+/// The limit is the plan's; what would be too much for it is not published in part.
+#[test]
+fn a_folder_of_too_many_files_is_no_output() {
+    let project = Project::new(&plan(&[stage(
+        "S01_split_table",
+        "command = 'mkdir $CHECKSTONE_ARTIFACT_DIR/parts; cd $CHECKSTONE_ARTIFACT_DIR/parts; seq 50 | xargs touch'\n\
+         outputs = { parts = \"parts/\" }",
+    )]));
+    let text = project.read("plan.toml");
+    project.workplace.write("plan.toml", &text.replacen('\n', "\nmaxFiles = 49\n", 1));
+    let done = project.run();
+    assert_eq!(done.code, Some(1));
+    insta::assert_snapshot!(without_durations(&done.stdout), @"
+    S01_split_table  FAILED        plan.toml:7:21: `[folder]/repo/reports/study/r1/.attempts/S01_split_table/1/artifacts/parts` has more than 49 files; put them into one archive, or set `maxFiles`
+    run r1 FAILED: 0 of 1 stage completed; `checkstone resume r1` goes on with it
+    ");
+    assert_eq!(project.published(), []);
+    project.workplace.write("plan.toml", &text.replacen('\n', "\nmaxFiles = 50\n", 1));
+    let done = project.resume();
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert_eq!(project.published().len(), 50);
 }
 
 #[test]

@@ -1,0 +1,129 @@
+//! Random plans, random edits of them and of what they read, SIGKILL at random instants, and resumes: what is published in the
+//! end is what an uninterrupted run of the last plan makes.
+
+mod sketch;
+
+use std::process::Stdio;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use sandbox::waiting::at_moment;
+use sandbox::{Answer, RunToEnd as _};
+
+use super::Project;
+use super::kills::{Random, alive};
+use sketch::Sketch;
+
+/// The long campaign sets how many there are, and with which seed they begin.
+#[test]
+fn a_run_ends_with_what_an_uninterrupted_one_makes() {
+    let number = |name: &str, usual: u64| std::env::var(name).map_or(usual, |text| text.parse().unwrap());
+    let first = number("CHECKSTONE_RUN_SEED", 0);
+    let last = first + number("CHECKSTONE_SOAK_RUNS", 10);
+    let next = AtomicU64::new(first);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= last {
+                        return;
+                    }
+                    play(seed);
+                }
+            });
+        }
+    });
+}
+
+/// Tells the seed, and what was done, if the test ends before it is over.
+struct Story {
+    seed: u64,
+    steps: Vec<String>,
+}
+
+impl Drop for Story {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("CHECKSTONE_RUN_SEED={} CHECKSTONE_SOAK_RUNS=1\n{}", self.seed, self.steps.join("\n"));
+        }
+    }
+}
+
+fn play(seed: u64) {
+    let mut random = Random(seed);
+    let mut story = Story { seed, steps: Vec::new() };
+    let mut sketch = Sketch::new(&mut random);
+    let project = Project::new("");
+    sketch.write(&project);
+    story.steps.push(sketch.plan());
+    for _ in 0..1 + random.below(4) {
+        let jobs = (1 + random.below(3)).to_string();
+        let arguments = arguments(&project, &sketch, &["--jobs", &jobs]);
+        let moment = random.below(3 * 600);
+        story.steps.push(format!("{} for {moment} ms", arguments.join(" ")));
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let mut command = sketch.prepared(project.checkstone(&arguments));
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        at_moment(Duration::from_millis(moment), || {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        });
+        for _ in 0..random.below(3) {
+            story.steps.push(sketch.edit(&mut random, &project));
+        }
+        sketch.write(&project);
+    }
+    story.steps.push(sketch.plan());
+
+    let finished = |arguments: &[String]| -> Answer {
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let answer = sketch.prepared(project.checkstone(&arguments)).answer();
+        let failed = || format!("{arguments:?} {answer:?}");
+        assert_eq!(answer.code, Some(0), "seed {seed}: {}", failed());
+        answer
+    };
+    finished(&arguments(&project, &sketch, &["--jobs", "2"]));
+    assert_eq!(alive(&project), Vec::<String>::new(), "seed {seed}");
+    let new_run = |id: &str, more: &str| {
+        let mut arguments = vec!["run".to_owned(), "--id".to_owned(), id.to_owned(), more.to_owned()];
+        arguments.extend(sketch.set());
+        finished(&arguments);
+    };
+    new_run("fresh", "--fresh");
+    let expected = project.published_by("fresh");
+    // Stages that are no longer in the plan have left what they made.
+    let mut resumed = project.published_by("r1");
+    let is_of_plan = |path: &String| {
+        let stage = path.split('/').next();
+        expected.iter().any(|(expected, _)| expected.split('/').next() == stage)
+    };
+    resumed.retain(|(path, _)| is_of_plan(path));
+    assert_eq!(shown(&resumed), shown(&expected), "seed {seed}: the resumed run");
+    new_run("taken", "--jobs=2");
+    assert_eq!(shown(&project.published_by("taken")), shown(&expected), "seed {seed}: a new run");
+    let outlook = finished(&["resume".to_owned(), "r1".to_owned(), "--dry-run".to_owned()]).stdout;
+    let runs: Vec<&str> = outlook.lines().filter(|line| !line.ends_with("  as it was")).collect();
+    let count = outlook.lines().count() - 1;
+    assert_eq!(runs, [format!("0 of {} would run", text::counted(count, "stage"))], "seed {seed}");
+}
+
+/// Goes on with `r1`; before it is recorded it has not begun.
+fn arguments(project: &Project, sketch: &Sketch, more: &[&str]) -> Vec<String> {
+    let record = std::fs::read(project.path("reports/study/checkpoints/r1/events.jsonl")).unwrap_or_default();
+    let begin: &[&str] = match record.contains(&b'\n') {
+        true => &["resume", "r1"],
+        false => &["run", "--id", "r1"],
+    };
+    let words = begin.iter().chain(more).map(|word| (*word).to_owned());
+    words.chain(sketch.set()).collect()
+}
+
+fn shown(files: &[(String, Vec<u8>)]) -> Vec<String> {
+    let is_declared = |path: &str| {
+        let name = path.split('/').nth(1);
+        name.is_some_and(|name| ["out.txt", "lines.txt", "parts"].contains(&name))
+    };
+    let declared = files.iter().filter(|(path, _)| is_declared(path));
+    declared.map(|(path, content)| format!("{path}: {}", String::from_utf8_lossy(content))).collect()
+}
