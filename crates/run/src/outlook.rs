@@ -1,6 +1,7 @@
 //! What a run would do, and why, without doing it.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use checkpoint::FileHashes;
 use checkpoint::layout::Layout;
@@ -9,12 +10,11 @@ use serde::Serialize;
 use serde_json::Map;
 
 use crate::earlier_runs::{EarlierRuns, EarlierStage};
-use crate::event::Accepted;
+use crate::event::{Accepted, AcceptedArtifact};
 use crate::plan::{Kind, Plan, SessionTurn, Stage};
-use crate::publish;
 use crate::record::{Record, StageRecord};
 use crate::session_order::SessionOrder;
-use crate::stage_now::Known;
+use crate::stage_now::{Known, is_in_place};
 use crate::state::StageState;
 
 /// What would become of a stage.
@@ -195,19 +195,33 @@ fn unfinished(here: &StageRecord, may_run: bool) -> (Would, String) {
     }
 }
 
+/// The outputs of a stage that are not in their places as they were.
+fn moved<'a>(
+    layout: &'a Layout,
+    id: &str,
+    accepted: &'a Accepted,
+) -> impl Iterator<Item = (PathBuf, &'a AcceptedArtifact)> {
+    let hashes = FileHashes::existing(layout);
+    let folder = layout.published(id).unwrap_or_default();
+    let paths = accepted.artifacts.iter().map(move |artifact| (folder.join(&artifact.path), artifact));
+    paths.filter(move |(path, artifact)| !is_in_place(layout, &hashes, path, artifact))
+}
+
+/// Whether all that the run made is where it was published, as it was.
+pub fn has_all_outputs(layout: &Layout, record: &Record) -> bool {
+    let accepted = record.stages.iter().filter_map(|(id, stage)| Some((id, stage.accepted.as_ref()?)));
+    accepted.flat_map(|(id, accepted)| moved(layout, id, accepted)).next().is_none()
+}
+
 /// An output that is neither in its place nor in a checkpoint.
 fn lost_output(layout: &Layout, id: &str, accepted: &Accepted) -> Option<String> {
-    let folder = layout.published(id).ok()?;
-    let missing = accepted.artifacts.iter().filter(|artifact| {
-        publish::identity(&folder.join(&artifact.path)).as_ref() != Some(&artifact.identity)
-    });
-    let is_lost = |sha256: &str, size_bytes: u64, path: &str| {
-        let (sha256, unknown) = (sha256.to_owned(), Map::new());
-        let relative_path = layout.relative(&folder.join(path));
+    let is_lost = |path: &Path, artifact: &AcceptedArtifact| {
+        let relative_path = layout.relative(path);
+        let (sha256, size_bytes, unknown) = (artifact.sha256.clone(), artifact.size_bytes, Map::new());
         !checkpoint::can_restore(layout, &Artifact { relative_path, sha256, size_bytes, unknown })
     };
-    let mut lost = missing.filter(|artifact| is_lost(&artifact.sha256, artifact.size_bytes, &artifact.path));
-    lost.next().map(|artifact| artifact.path.clone())
+    let mut lost = moved(layout, id, accepted).filter(|(path, artifact)| is_lost(path, artifact));
+    lost.next().map(|(_, artifact)| artifact.path.clone())
 }
 
 /// Stages are looked at after those before them. A fan-out over something that is used again is known.

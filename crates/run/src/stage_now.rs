@@ -1,20 +1,37 @@
 //! A stage as it is now: what it would be known by if it were run, found with as little reading as possible.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use checkpoint::FileHashes;
 use checkpoint::layout::Layout;
 
-use crate::event::{Accepted, AcceptedInput};
+use crate::event::{Accepted, AcceptedArtifact, AcceptedInput};
 use crate::fingerprint;
 use crate::input_content::{self, InputContent, InputReader, ReadInput};
 use crate::plan::{Input, Plan, Stage};
+use crate::publish;
 use crate::stage_parts;
 
 #[derive(Debug)]
 pub(crate) struct StageNow {
     pub(crate) fingerprint: String,
     pub(crate) inputs: Vec<AcceptedInput>,
+}
+
+/// Whether a published file is what was accepted. It is read only if its identity does not say so.
+pub(crate) fn is_in_place(
+    layout: &Layout,
+    hashes: &FileHashes,
+    path: &Path,
+    artifact: &AcceptedArtifact,
+) -> bool {
+    let Some(identity) = publish::identity(path) else { return false };
+    let content = || {
+        let file = fingerprint::open_regular(path).ok()?;
+        hashes.content(&layout.relative(path), &file, &|| true).ok()
+    };
+    identity == artifact.identity || content().is_some_and(|content| content.sha256 == artifact.sha256)
 }
 
 /// What is known of the stages before it, and of itself.

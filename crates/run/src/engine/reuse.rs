@@ -7,10 +7,8 @@ use text::error_chain;
 
 use super::{Engine, EngineError};
 use crate::event::{Accepted, What};
-use crate::fingerprint;
-use crate::publish;
 use crate::stage_checkpoint::StageCheckpointError;
-use crate::stage_now::{Known, StageNow};
+use crate::stage_now::{Known, StageNow, is_in_place};
 
 impl Engine<'_> {
     /// Says so in the record where it is.
@@ -71,14 +69,7 @@ impl Engine<'_> {
         let mut missing = Vec::new();
         for artifact in &accepted.artifacts {
             let path = folder.join(&artifact.path);
-            let is_same = match publish::identity(&path) {
-                Some(identity) if identity == artifact.identity => true,
-                Some(_) => fingerprint::open_regular(&path)
-                    .and_then(|file| self.hashes.content(&self.layout.relative(&path), &file, &|| true))
-                    .is_ok_and(|content| content.sha256 == artifact.sha256),
-                None => false,
-            };
-            if !is_same {
+            if !is_in_place(&self.layout, &self.hashes, &path, artifact) {
                 missing.push(Artifact {
                     relative_path: self.layout.relative(&path),
                     sha256: artifact.sha256.clone(),

@@ -185,7 +185,7 @@ fn damaged_checkpoints_are_passed_over() {
     S01_load_data  as it was, not run again
     S02_count_lines  as it was, not run again
     S03_finish_all  running, at most [duration], attempt 3
-    S03_finish_all  checkpoint ckpt-000001-[id], 3 artifacts
+    S03_finish_all  checkpoint ckpt-000001-[id], 1 artifact
     S03_finish_all  completed in [duration], 1 artifact
     ");
     assert_eq!(attempts(&project), [1, 1, 3]);
@@ -297,10 +297,7 @@ fn what_was_done_and_must_not_be_repeated_stays_done() {
     assert_eq!(resumed.code, Some(1), "{resumed:?}");
     insta::assert_snapshot!(without_durations(&resumed.stderr), @"
     run r1 of study
-    warning: the checkpoint `ckpt-000003-[id]` is passed over: Artifact not found: reports/study/r1/S01_send_mail/sent
-    warning: the checkpoint `ckpt-emergency-000002-[id]` is passed over: Artifact not found: reports/study/r1/S01_send_mail/sent
-    warning: the checkpoint `ckpt-000001-[id]` is passed over: Artifact not found: reports/study/r1/S01_send_mail/sent
-    warning: there is no valid checkpoint; it goes on with the first stage that is not complete
+    goes on from checkpoint ckpt-000003-[id] of S02_file_mail
     resumed
     S01_send_mail  warning: it is not retryable, and was begun before; `--again` runs it all the same
     ");
