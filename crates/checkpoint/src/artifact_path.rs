@@ -30,6 +30,17 @@ pub enum PathError {
     Unreadable { path: String, source: FileError },
 }
 
+/// A caller's path as a manifest would have it. No link leads to it; it need not be there yet.
+pub fn relative_to_root(root: &Path, path: &Path) -> Result<String, PathError> {
+    let path = ArtifactPath::inside(root, path)?;
+    let shown = || path.text.clone();
+    let folder = Folder::open(root).map_err(|source| PathError::Unreadable { path: shown(), source })?;
+    match path.open(&folder) {
+        Ok(_) | Err(PathError::NotFound { .. }) => Ok(shown()),
+        Err(error) => Err(error),
+    }
+}
+
 /// The parts of a path that stays inside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ArtifactPath {

@@ -11,7 +11,7 @@ use crate::folders::Folders;
 use crate::id;
 use crate::layout::{ATTEMPTS, Layout, MANIFEST};
 use crate::list::entries;
-use crate::manifest::{Manifest, Sealed};
+use crate::manifest::{Manifest, NONE, Sealed};
 use crate::save::{self, SaveError, SaveRequest, SavedCheckpoint, Staging, paths, remember, take_in};
 use crate::store::{Store, WAIT, names_follow_files};
 use crate::validate::{Checker, Depth, Issue, checkpoints};
@@ -98,10 +98,15 @@ fn manifest(layout: &Layout, request: &SaveRequest, id: String, before: Option<M
     // Nobody counts while it is interrupted.
     let counted = before.as_ref().map_or(0, |manifest| manifest.execution_count);
     let execution_count = request.execution_count.max(counted);
-    let mut artifacts = before.map(|manifest| manifest.artifacts).unwrap_or_default();
+    let (mut artifacts, rehydration, python_env) = match before {
+        Some(before) => (before.artifacts, before.rehydration, before.python_env),
+        None => Default::default(),
+    };
     // What other attempts left is in their own checkpoints, as long as those are worth keeping: inherited from one
     // emergency to the next it would never go.
     artifacts.retain(|artifact| !artifact.relative_path.contains(ATTEMPTS));
-    let request = SaveRequest { trust, execution_count, ..request.clone() };
-    save::manifest(layout, &request, id, artifacts)
+    let is_known = request.python_env.python_path != NONE;
+    let python_env = if is_known { request.python_env.clone() } else { python_env };
+    let request = SaveRequest { trust, execution_count, python_env, ..request.clone() };
+    Manifest { rehydration, ..save::manifest(layout, &request, id, artifacts) }
 }

@@ -20,7 +20,7 @@ mod save;
 mod store;
 mod validate;
 
-pub use artifact_path::PathError;
+pub use artifact_path::{PathError, relative_to_root};
 pub use emergency::{add_partial, emergency};
 pub use file_hashes::{FileContent, FileHashes};
 pub use identity::Identity;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id;
 use crate::layout::{CHECKPOINTS, MANIFEST, REPORTS, Segment};
-use crate::manifest::{LARGEST, Status};
+use crate::manifest::{LARGEST, MID_STAGE, Status};
 use crate::parallel;
 
 /// A checkpoint, as its manifest says; whether that is true, `validate` tells.
@@ -25,8 +25,17 @@ pub struct ListedCheckpoint {
     pub run_id: String,
     pub stage_id: String,
     pub status: Status,
+    /// Whether the stage saved it on its way, and was not interrupted.
+    pub mid_stage: bool,
     pub created_at: String,
     pub artifact_count: usize,
+}
+
+impl ListedCheckpoint {
+    /// How the stage stood, for people.
+    pub fn standing(&self) -> &'static str {
+        if self.mid_stage { MID_STAGE } else { self.status.name() }
+    }
 }
 
 /// A folder of a checkpoint whose manifest cannot be read.
@@ -195,6 +204,8 @@ fn written(file: &File) -> Timestamp {
 struct Short {
     stage_id: String,
     status: Status,
+    #[serde(default)]
+    mid_stage: bool,
     created_at: String,
     artifacts: Vec<IgnoredAny>,
 }
@@ -207,6 +218,7 @@ fn listed(title: &str, run: &str, id: &str, text: &[u8]) -> Result<ListedCheckpo
         run_id: run.to_owned(),
         stage_id: short.stage_id,
         status: short.status,
+        mid_stage: short.mid_stage,
         created_at: short.created_at,
         artifact_count: short.artifacts.len(),
     })

@@ -94,6 +94,9 @@ impl Default for NotebookReference {
     }
 }
 
+/// What a checkpoint that a stage saved on its way is called; its status says `interrupted`.
+pub const MID_STAGE: &str = "mid-stage";
+
 /// What stands where there is no notebook and no Python; older versions left the texts empty.
 pub const NONE: &str = "none";
 
@@ -165,6 +168,9 @@ pub struct Manifest {
     pub status: Status,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
+    /// The stage saved it on its way, and was not interrupted; readers of the format run it again from here all the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mid_stage: bool,
     /// Older manifests say nothing: those of this project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust_level: Option<TrustLevel>,
@@ -209,6 +215,11 @@ impl Manifest {
         let plain = digits.len() >= 2 && digits.bytes().all(|byte| byte.is_ascii_digit());
         let next = plain.then(|| digits.parse::<u64>().ok()?.checked_add(1)).flatten()?;
         Some(format!("S{next:0width$}_", width = digits.len()))
+    }
+
+    /// How the stage stood, for people.
+    pub fn standing(&self) -> &'static str {
+        if self.mid_stage { MID_STAGE } else { self.status.name() }
     }
 
     /// What the types cannot say.

@@ -1,6 +1,8 @@
 //! What the checkpoint commands print with `--json`: the results that tools of this format expect, and a little more. The
 //! published schemas are made from these types.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use crate::layout::Layout;
@@ -41,7 +43,7 @@ pub struct EmergencyOutput {
     #[serde(flatten)]
     pub checkpoint: CheckpointOutput,
     pub reason: Option<Reason>,
-    /// Always false here: no notebook is written.
+    /// Whether a cell for it was added to the notebook.
     pub cell_append_succeeded: bool,
     /// Always false: the artifacts are those of the checkpoint before, and have not been looked at.
     pub artifacts_validated: bool,
@@ -130,6 +132,26 @@ pub struct ResumeOutput {
     pub trust_warning: Option<&'static str>,
     /// Why newer checkpoints cannot be used.
     pub validation_issues: Vec<SkippedOutput>,
+    /// Where no checkpoint can be used, and a run of this report has executed cells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_executed_cell: Option<LastExecutedCell>,
+}
+
+/// The cell of a notebook that ran last: without a checkpoint, a person goes on after it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct LastExecutedCell {
+    pub notebook: String,
+    /// The first one is 1.
+    pub number: usize,
+    pub cell_id: String,
+}
+
+impl fmt::Display for LastExecutedCell {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "cell {} of `{}`", self.number, self.notebook)
+    }
 }
 
 /// A checkpoint that cannot be used.
@@ -162,6 +184,7 @@ impl From<&CheckpointSearch> for ResumeOutput {
                 .map(|artifact| artifact.relative_path.clone())
                 .collect(),
             trust_warning,
+            last_executed_cell: None,
             validation_issues: found
                 .skipped
                 .iter()

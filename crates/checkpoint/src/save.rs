@@ -39,6 +39,8 @@ pub struct SaveRequest {
     pub status: Status,
     /// Needed where the status is not `saved`.
     pub reason: Option<Reason>,
+    /// The stage saves it on its way.
+    pub mid_stage: bool,
     pub trust: TrustLevel,
     pub execution_count: u64,
     pub notebook: NotebookReference,
@@ -64,6 +66,7 @@ impl SaveRequest {
             session: "unknown".to_owned(),
             status: Status::Saved,
             reason: None,
+            mid_stage: false,
             trust: TrustLevel::Local,
             execution_count: 0,
             notebook: NotebookReference::default(),
@@ -423,6 +426,7 @@ pub(super) fn manifest(
         stage_id: request.stage.clone(),
         status: request.status,
         reason: request.reason,
+        mid_stage: request.mid_stage,
         trust_level: Some(request.trust),
         created_at: written_time(request.now),
         execution_count: request.execution_count,

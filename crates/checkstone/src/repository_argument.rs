@@ -29,6 +29,10 @@ impl RepositoryArgument {
         Ok(fs_err::canonicalize(folder)?)
     }
 
+    pub(crate) fn is_given(&self) -> bool {
+        self.repo.is_some()
+    }
+
     pub(crate) fn find(&self) -> Result<Repository, CommandError> {
         find(&self.folder()?)
     }

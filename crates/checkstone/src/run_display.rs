@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use checkpoint::layout::Layout;
+use checkpoint::manifest::MID_STAGE;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 use run::engine::{EngineError, PlanText};
@@ -216,9 +217,12 @@ impl<'a> Display<'a> {
                 let still = seconds(*milliseconds);
                 format!("{}  stood still for {still}, which is not counted", stage(stage_id))
             }
-            What::Checkpoint { stage_id, checkpoint_id, status, artifacts, .. } => {
-                let status =
-                    if status == "saved" { String::new() } else { format!(" ({})", visible(status)) };
+            What::Checkpoint { stage_id, checkpoint_id, status, artifacts, mid_stage, .. } => {
+                let status = match (mid_stage, status.as_str()) {
+                    (true, _) => format!(" ({MID_STAGE})"),
+                    (false, "saved") => String::new(),
+                    (false, status) => format!(" ({})", visible(status)),
+                };
                 let (id, artifacts) = (visible(checkpoint_id), counted(*artifacts, "artifact"));
                 format!("{}  {FAINT}checkpoint {id}{status}, {artifacts}{FAINT:#}", stage(stage_id))
             }

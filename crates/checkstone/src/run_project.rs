@@ -1,7 +1,7 @@
 //! The project that a run belongs to, and the run that a person names.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -29,6 +29,20 @@ const MOST_PROBLEMS: usize = 50;
 pub(crate) fn root(argument: &RepositoryArgument) -> Result<PathBuf, CommandError> {
     let folder = argument.folder()?;
     Ok(Repository::discover(&folder).map_or(folder, |repository| repository.root))
+}
+
+/// As `root`; outside a repository, the folder of the plan, or the root of the repository that has it.
+pub(crate) fn root_of_plan(
+    argument: &RepositoryArgument,
+    plan: Option<&Path>,
+) -> Result<PathBuf, CommandError> {
+    let folder = argument.folder()?;
+    let is_outside = !argument.is_given() && Repository::discover(&folder).is_err();
+    let of_plan = plan.filter(|_| is_outside).and_then(|plan| fs_err::canonicalize(plan).ok());
+    match of_plan.as_deref().and_then(Path::parent) {
+        Some(parent) => Ok(Repository::discover(parent).map_or(parent.to_owned(), |found| found.root)),
+        None => root(argument),
+    }
 }
 
 /// The run of this name, or where none is named the newest that `is_wanted`.
@@ -59,10 +73,23 @@ pub(crate) fn find(
     })
 }
 
-/// What of a run can be gone on with: it is not complete, and nobody has it in hand.
+/// What of a run can be gone on with: it is not complete, or its plan has changed since; and nobody has it in hand.
 pub(crate) fn is_resumable(found: &FoundRun) -> bool {
-    Record::read(&found.layout.events()).is_ok_and(|record| record.is_unfinished())
-        && !control::is_taken(&found.layout)
+    let is_wanted = |record: Record| record.is_unfinished() || is_plan_changed(&found.layout, &record);
+    Record::read(&found.layout.events()).is_ok_and(is_wanted) && !control::is_taken(&found.layout)
+}
+
+fn is_plan_changed(layout: &Layout, record: &Record) -> bool {
+    let text = plan_file(layout, record).and_then(|file| plan_text(&layout.root().join(file)).ok());
+    let is_secret = autosave::secrets::is_secret_variable;
+    text.is_some_and(|text| record.is_of_other_plan(&text, &environment::all(), is_secret))
+}
+
+/// The file that the plan of a run was read from, below the root, where it is still there.
+pub(crate) fn plan_file(layout: &Layout, record: &Record) -> Option<String> {
+    let is_normal = |component: Component<'_>| matches!(component, Component::Normal(_));
+    let stays = |file: &String| Path::new(file).components().all(is_normal);
+    record.plan_file.clone().filter(|file| stays(file) && layout.root().join(file).is_file())
 }
 
 pub(crate) fn record(layout: &Layout) -> Result<Record, CommandError> {

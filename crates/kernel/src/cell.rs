@@ -231,7 +231,7 @@ impl Running<'_> {
             let printed = text(&message.content, "text");
             let (vitals, observe) = (&mut self.vitals, &mut self.observe);
             self.markers.read(printed.as_bytes(), &mut |marker| {
-                vitals.marker(now);
+                vitals.marker(now, &marker);
                 observe(Observed::Marker(marker));
             });
         }

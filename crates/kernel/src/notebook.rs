@@ -15,8 +15,7 @@ use files::atomic_file::{self, Replaced};
 use files::{FileError, Lock, LockError};
 use serde_json::{Value, json};
 
-pub use new_cell::rehydration_cell_id;
-pub use new_cell::{NewCell, checkpoint_cell_id, stage_cell_id};
+pub use new_cell::{NewCell, checkpoint_cell_id, emergency_cell_id, rehydration_cell_id, stage_cell_id};
 use notebook_file::{NotebookFile, same_source, source};
 
 use checkpoint::hash;

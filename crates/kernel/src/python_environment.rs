@@ -25,6 +25,10 @@ use crate::{Kernel, KernelError};
 
 /// Python code that says what it runs in, in `RESULT`.
 const DESCRIBE: &str = include_str!("python_environment/describe.py");
+const IMPORTS: &str = include_str!("python_environment/imports.py");
+
+/// The key of a manifest's environment that has the modules which the session knew by a name.
+pub(crate) const IMPORTS_KEY: &str = "imports";
 
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
@@ -251,6 +255,17 @@ pub fn describe(
         random_seeds: Some(seeds).filter(|seeds| !seeds.is_empty()),
         unknown: Map::from_iter([("pythonVersion".to_owned(), at(&said, "version").clone())]),
     })
+}
+
+/// Notes which modules the session knows by a name: stages are used to having them, so that a rehydrated session has to
+/// have them too.
+pub fn note_imports(
+    kernel: &mut Kernel,
+    environment: &mut manifest::PythonEnvironment,
+) -> Result<(), KernelError> {
+    let imports = kernel.run_apart(IMPORTS, &[], Duration::from_secs(30))?;
+    environment.unknown.insert(IMPORTS_KEY.to_owned(), imports);
+    Ok(())
 }
 
 /// What changed since a checkpoint, a sentence each, in a stable order. What is not known of either is no difference.

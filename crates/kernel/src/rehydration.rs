@@ -11,8 +11,10 @@ use std::collections::BTreeSet;
 
 use checkpoint::layout::VARIABLES_FOLDER;
 use checkpoint::manifest::{self, Manifest, TrustLevel};
+use serde_json::Value;
 use supervise::marker::Marker;
 
+use crate::python_environment::IMPORTS_KEY;
 use crate::python_literal::python_literal;
 pub use variables::{
     ArrayCopy, ImportedModule, SavedVariable, SavedVariables, UnsavedVariable, VariablesError, Way,
@@ -25,6 +27,8 @@ pub struct Checkpoint<'a> {
     pub artifacts: Vec<&'a str>,
     /// `name==version`, as the manifest has them.
     pub packages: Vec<&'a str>,
+    /// Modules by the names that the session had for them.
+    pub imports: Vec<(&'a str, &'a str)>,
     /// By generator: `random` and `numpy`; others are told as unknown.
     pub seeds: Vec<(&'a str, u64)>,
     /// What the kernel saved of its variables (`with_vars`).
@@ -35,7 +39,10 @@ impl<'a> Checkpoint<'a> {
     /// `variables` is the index that the manifest's artifacts hold, where they hold one and its state is wanted.
     pub fn of(manifest: &'a Manifest, variables: Option<&'a SavedVariables>) -> Self {
         let seeds = manifest.python_env.random_seeds.iter().flatten();
+        let imports = manifest.python_env.unknown.get(IMPORTS_KEY).and_then(Value::as_object);
+        let imports = imports.into_iter().flatten();
         Self {
+            imports: imports.filter_map(|(name, module)| Some((name.as_str(), module.as_str()?))).collect(),
             id: &manifest.checkpoint_id,
             artifacts: manifest.artifacts.iter().map(|artifact| artifact.relative_path.as_str()).collect(),
             packages: manifest.python_env.packages.iter().map(String::as_str).collect(),
@@ -156,14 +163,7 @@ pub fn cell(checkpoint: &Checkpoint<'_>, pickles: Pickles) -> RehydrationCell {
     let source = &mut cell.source;
     source.push(format!("# What checkpoint {} had, loaded again.", python_literal(checkpoint.id)));
     source.extend(loads.imports.iter().map(|import| (*import).to_owned()));
-    for (package, import, alias) in [("numpy", NUMPY, "numpy as np"), ("pandas", PANDAS, "pandas as pd")] {
-        if has_package(checkpoint, package) && !loads.imports.contains(import) {
-            // Stages are used to having it; where it is gone by now, a stage that needs it says so.
-            source.push("import contextlib".to_owned());
-            source.push("with contextlib.suppress(ImportError):".to_owned());
-            source.push(format!("    import {alias}"));
-        }
-    }
+    source.extend(import_lines(checkpoint, &loads));
     source.extend(seeds);
     source.append(&mut loads.lines);
     for withheld in &cell.withheld {
@@ -245,6 +245,32 @@ impl Loads {
         self.lines.extend(code.replace("{path}", &python_literal(path)).lines().map(str::to_owned));
         true
     }
+}
+
+/// What stages are used to having. Where it is gone by now, a stage that needs it says so.
+fn import_lines(checkpoint: &Checkpoint<'_>, loads: &Loads) -> Vec<String> {
+    let installed = [("np", "numpy"), ("pd", "pandas")];
+    let mut wanted: Vec<(&str, &str)> =
+        installed.into_iter().filter(|(_, module)| has_package(checkpoint, module)).collect();
+    // The variables bring their own; and what is not confirmed is not imported, since an artifact can be a module.
+    if checkpoint.variables.is_none() && loads.pickles == Pickles::Load {
+        let is_path = |module: &str| module.split('.').all(names::is_identifier);
+        let imports = checkpoint.imports.iter();
+        wanted.extend(imports.filter(|(name, module)| names::is_identifier(name) && is_path(module)));
+    }
+    let mut lines: Vec<String> = wanted
+        .into_iter()
+        .map(|(name, module)| match name == module {
+            true => format!("import {module}"),
+            false => format!("import {module} as {name}"),
+        })
+        .filter(|line| !loads.imports.contains(line.as_str()))
+        .flat_map(|line| ["with contextlib.suppress(ImportError):".to_owned(), format!("    {line}")])
+        .collect();
+    if !lines.is_empty() {
+        lines.insert(0, "import contextlib".to_owned());
+    }
+    lines
 }
 
 fn seed_lines(checkpoint: &Checkpoint<'_>, imports: &mut BTreeSet<&'static str>) -> Vec<String> {

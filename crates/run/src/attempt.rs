@@ -2,17 +2,16 @@
 //! made, and then either its acceptance or an emergency checkpoint of what there is. The exit status decides, and never
 //! a marker.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use checkpoint::layout::Layout;
 use checkpoint::manifest::{Artifact, Reason};
 use checkpoint::{FileContent, FileHashes};
-use supervise::marker::Marker;
 use supervise::{Controls, How, Isolation, Observed};
 use text::error_chain;
 
@@ -41,6 +40,7 @@ pub(crate) struct Job {
     pub(crate) environment: Arc<Vec<(OsString, OsString)>>,
     pub(crate) isolation: Isolation,
     pub(crate) kept_output: u64,
+    pub(crate) longest_unchecked: Duration,
     pub(crate) controls: Controls,
     /// What the run's Python stages share.
     pub(crate) python: Arc<PythonSession>,
@@ -98,7 +98,7 @@ impl Job {
 /// What is reported while it runs.
 pub(crate) enum AttemptProgress {
     Observed(Observed),
-    Checkpoint(StageCheckpoint),
+    Checkpoint(Box<StageCheckpoint>),
     Warning(String),
 }
 
@@ -144,7 +144,8 @@ pub(crate) fn run(job: &Job, tell: Tell<'_>) -> AttemptOutcome {
             checkpoint: None,
         };
     };
-    let mut attempt = RunningAttempt { job, stage, tell, ending: None, checkpoint: None };
+    let mut attempt =
+        RunningAttempt { job, stage, tell, ending: None, checkpoint: None, told: Mutex::default() };
     let result = attempt.accepted();
     if stage.kind == Kind::Python {
         // What an attempt that was not accepted did to the session is none of the next one's.
@@ -152,7 +153,10 @@ pub(crate) fn run(job: &Job, tell: Tell<'_>) -> AttemptOutcome {
     }
     if let Err(unaccepted) = &result {
         let reason = unaccepted.cause.checkpoint_reason();
-        match stage_checkpoint::emergency(&job.layout, &stage.id, job.attempt, reason) {
+        let session = (stage.kind == Kind::Python)
+            .then(|| job.python.after_failure(&job.layout, &stage.id, job.attempt))
+            .flatten();
+        match stage_checkpoint::emergency(&job.layout, &stage.id, job.attempt, reason, session) {
             Ok(emergency) => attempt.checkpoint = Some(attempt.without_warnings(emergency)),
             Err(error) => attempt.warn(format!("no emergency checkpoint: {}", error_chain(&error))),
         }
@@ -178,11 +182,18 @@ struct RunningAttempt<'a> {
     tell: Tell<'a>,
     ending: Option<Ending>,
     checkpoint: Option<StageCheckpoint>,
+    /// What it was warned of.
+    told: Mutex<BTreeSet<String>>,
 }
 
 impl RunningAttempt<'_> {
+    /// Nobody is told the same twice.
     fn warn(&self, text: impl Into<String>) {
-        (self.tell)(AttemptProgress::Warning(text.into()));
+        let text = text.into();
+        let is_new = self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(text.clone());
+        if is_new {
+            (self.tell)(AttemptProgress::Warning(text));
+        }
     }
 
     fn without_warnings(&self, (checkpoint, warnings): WithWarnings) -> StageCheckpoint {
@@ -271,7 +282,11 @@ impl RunningAttempt<'_> {
         let Self { job, stage, tell, .. } = *self;
         let artifacts = attempt.join("artifacts");
         let command = self.command(environment, attempt);
-        let limits = limits(stage, stage.max_duration, Some(artifacts.clone()));
+        let is_checked = stage.max_duration > job.longest_unchecked && !stage.is_unchecked;
+        let limits = supervise::Limits {
+            checkpoint_every: is_checked.then_some(job.longest_unchecked),
+            ..limits(stage, stage.max_duration, Some(artifacts.clone()))
+        };
         std::thread::scope(|scope| {
             // The watchdog waits for nobody, so that saving at the stage's word is another thread's work.
             let (wanted, wishes) = mpsc::channel::<()>();
@@ -282,7 +297,9 @@ impl RunningAttempt<'_> {
                     let (layout, earlier) = (&job.layout, &job.earlier);
                     let count = job.execution_count;
                     match stage_checkpoint::mid_stage(layout, &stage.id, &artifacts, earlier, count) {
-                        Ok(saved) => tell(AttemptProgress::Checkpoint(self.without_warnings(saved))),
+                        Ok(saved) => {
+                            tell(AttemptProgress::Checkpoint(Box::new(self.without_warnings(saved))))
+                        }
                         Err(error) => self.warn(format!("no checkpoint: {}", error_chain(&error))),
                     }
                 }
@@ -290,7 +307,7 @@ impl RunningAttempt<'_> {
             let mut throttle = Throttle::new();
             let mut observe = |observed| match observed {
                 Observed::Marker(marker) => {
-                    if is_wish(&marker) {
+                    if marker.is_checkpoint() {
                         let _ = wanted.send(());
                     }
                     if throttle.lets_through() {
@@ -366,13 +383,8 @@ impl RunningAttempt<'_> {
             let (layout, count) = (&job.layout, job.execution_count);
             let saved = stage_checkpoint::after_stage(layout, stage, &paths, &job.earlier, count, session);
             let unsaved = |error| failed(format!("its checkpoint cannot be saved: {}", error_chain(&error)));
-            let mut saved = self.without_warnings(saved.map_err(unsaved)?);
-            if stage.kind == Kind::Python {
-                let at = format!("{:.3}", saved.created_at);
-                let trouble = job.python.note_checkpoint(layout, &stage.id, job.attempt, &saved.id, &at);
-                trouble.into_iter().for_each(|trouble| self.warn(trouble));
-            }
-            known = std::mem::take(&mut saved.contents);
+            let saved = self.without_warnings(saved.map_err(unsaved)?);
+            known = saved.contents();
             self.checkpoint = Some(saved);
         }
         let mut described = Vec::new();
@@ -508,11 +520,6 @@ fn outputs(stage: &Stage, artifacts: &Path, most: usize) -> Result<Vec<String>, 
     }
 }
 
-/// `[CHECKPOINT:saved:…]`: what the stage has written so far is worth keeping.
-fn is_wish(marker: &Marker) -> bool {
-    marker.kind == "CHECKPOINT" && marker.subtype.as_deref() == Some("saved")
-}
-
 fn limits(stage: &Stage, max_duration: Duration, artifacts: Option<PathBuf>) -> supervise::Limits {
     supervise::Limits {
         max_duration: Some(max_duration),
@@ -547,6 +554,7 @@ fn described(ending: &supervise::Ending) -> Ending {
             How::Stalled => HowEnded::Stalled,
             How::Aborted => HowEnded::Aborted,
             How::OutOfMemory => HowEnded::OutOfMemory,
+            How::NoCheckpoint => HowEnded::NoCheckpoint,
         },
         exit_code,
         signal,
@@ -566,7 +574,7 @@ fn judge(ending: &supervise::Ending, of: &str) -> Result<(), Unaccepted> {
             return Err(failed(reason));
         }
         How::Exited(_) | How::Killed(_) | How::OutOfMemory => Cause::Failed,
-        How::TimedOut | How::Stalled => Cause::TimedOut,
+        How::TimedOut | How::Stalled | How::NoCheckpoint => Cause::TimedOut,
         How::Aborted => Cause::Aborted,
     };
     Err(Unaccepted { cause, reason: format!("{of}{}", in_words(ending.how, ending.elapsed)) })
@@ -579,6 +587,9 @@ pub(crate) fn in_words(how: How, elapsed: Duration) -> String {
         How::Killed(signal) => format!("killed by signal {signal}"),
         How::TimedOut => interrupted("it did not end within its time"),
         How::Stalled => interrupted("it looked stuck"),
+        How::NoCheckpoint => interrupted(
+            "it saved no checkpoint for too long (`[CHECKPOINT:saved:…]`; `unchecked = true` lets it go on without)",
+        ),
         How::OutOfMemory => {
             format!(
                 "it used more memory than its `resources` allow; ended after {:.1} s",

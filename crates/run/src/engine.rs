@@ -28,7 +28,9 @@ use crate::control::Requests;
 use crate::earlier_runs::EarlierRuns;
 use crate::event::{Accepted, Ending, Event, InstanceNote, What};
 use crate::outlook;
-use crate::plan::{Kind, Plan, Problems, Resources, Stage, Storing, WaitingStage};
+use crate::plan::{
+    Kind, LONGEST_WITHOUT_CHECKPOINT, Plan, Problems, Resources, Stage, Storing, WaitingStage,
+};
 use crate::publish::PublishError;
 use crate::record::{RecordError, Recorder, StageRecord};
 use crate::secret_values::SecretValues;
@@ -57,6 +59,8 @@ pub struct Settings {
     pub isolation: Isolation,
     /// So many bytes of each attempt's output are kept.
     pub kept_output: u64,
+    /// A stage that may take longer saves checkpoints on its way, no further apart than this.
+    pub longest_unchecked: Duration,
     /// What all stages that run at once may use together; without it, whatever they ask for.
     pub resources: Option<Resources>,
     /// Earlier runs of the title, the newest first: what they made is not made again.
@@ -78,6 +82,7 @@ impl Default for Settings {
             environment: Vec::new(),
             isolation: Isolation::Best,
             kept_output: 16 << 20,
+            longest_unchecked: LONGEST_WITHOUT_CHECKPOINT,
             resources: None,
             earlier_runs: Vec::new(),
             again: Vec::new(),
@@ -522,6 +527,7 @@ impl<'a> Engine<'a> {
             environment: Arc::clone(&self.environment),
             isolation: self.settings.isolation,
             kept_output: self.settings.kept_output,
+            longest_unchecked: self.settings.longest_unchecked,
             controls: controls.clone(),
             python: Arc::clone(&self.python),
             hashes: Arc::clone(&self.hashes),
@@ -683,7 +689,7 @@ impl<'a> Engine<'a> {
     }
 
     fn note_checkpoint(&mut self, index: usize, checkpoint: &StageCheckpoint) -> Result<(), EngineError> {
-        self.may_free |= checkpoint.status != Status::Saved;
+        self.may_free |= checkpoint.manifest.status != Status::Saved;
         let what = checkpoint.event(self.id(index), self.attempt_number(index));
         self.append(what)
     }

@@ -176,6 +176,7 @@ pub enum HowEnded {
     Stalled,
     Aborted,
     OutOfMemory,
+    NoCheckpoint,
 }
 
 /// What a stage made, and from what.

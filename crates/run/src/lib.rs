@@ -30,5 +30,9 @@ pub mod surroundings;
 
 #[cfg(not(feature = "python"))]
 use no_python_session::{NoPythonSession as PythonSession, NoSessionError as SessionError};
+#[cfg(not(feature = "python"))]
+pub use no_python_session::{append_checkpoint_cell, last_executed_cell};
 #[cfg(feature = "python")]
 use python_session::{PythonSession, SessionError};
+#[cfg(feature = "python")]
+pub use python_session::{append_checkpoint_cell, last_executed_cell};

@@ -2,17 +2,19 @@
 //! anything starts, so that nobody comes to ask it.
 
 use checkpoint::layout::Layout;
+use checkpoint::manifest::Manifest;
+use checkpoint::output::LastExecutedCell;
 use supervise::Observed;
 
 use crate::attempt::SessionBefore;
 use crate::engine::Settings;
-use crate::executor::{CellJob, SessionSource, StageEnded};
+use crate::executor::{CellJob, SessionSource, SessionState, StageEnded};
 
 pub(crate) struct NoPythonSession;
 
 #[derive(Debug, thiserror::Error)]
-#[error("this build of checkstone cannot run Python stages")]
-pub(crate) struct NoSessionError;
+#[error("this build of checkstone cannot run Python stages, nor write notebooks")]
+pub struct NoSessionError;
 
 impl NoPythonSession {
     pub(crate) fn new(_: &Settings) -> Self {
@@ -35,7 +37,20 @@ impl NoPythonSession {
 
     pub(crate) fn close(&self) {}
 
-    pub(crate) fn note_checkpoint(&self, _: &Layout, _: &str, _: u32, _: &str, _: &str) -> Option<String> {
+    pub(crate) fn after_failure(&self, _: &Layout, _: &str, _: u32) -> Option<SessionState> {
         None
     }
+
+    pub(crate) fn after_loss(_: &Layout, _: &str, _: u32) -> Option<SessionState> {
+        None
+    }
+}
+
+pub fn last_executed_cell(_: &Layout) -> Option<LastExecutedCell> {
+    None
+}
+
+/// Notebooks are written by builds that have a kernel.
+pub fn append_checkpoint_cell(_: &Layout, _: &Manifest) -> Result<(), NoSessionError> {
+    Err(NoSessionError)
 }

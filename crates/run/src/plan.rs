@@ -34,7 +34,7 @@ const LONGEST_DURATION: i64 = 600;
 /// The most seconds for a stage that saves checkpoints on its way: a week.
 const LONGEST_WITH_CHECKPOINTS: i64 = 7 * 24 * 3600;
 /// Nothing longer should be at risk at once.
-const LONGEST_WITHOUT_CHECKPOINT: Duration = Duration::from_secs(240);
+pub(crate) const LONGEST_WITHOUT_CHECKPOINT: Duration = Duration::from_secs(240);
 
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
@@ -83,6 +83,8 @@ pub struct Stage {
     pub dependencies: Vec<usize>,
     /// Whether it may be run again after it failed or was interrupted.
     pub is_retryable: bool,
+    /// Whether it may run for long without a checkpoint of its own.
+    pub is_unchecked: bool,
     /// How often it is run again by itself.
     pub retries: u32,
     /// How long the first of them waits; each further one waits twice as long.

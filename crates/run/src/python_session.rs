@@ -11,14 +11,17 @@ mod rehydrate;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use checkpoint::RestoreError;
 use checkpoint::layout::{Layout, NameError, VARIABLES_FOLDER};
-use checkpoint::manifest::{NotebookReference, PythonEnvironment};
+use checkpoint::manifest::{Manifest, NotebookReference, PythonEnvironment};
+use checkpoint::output::LastExecutedCell;
 use files::FileError;
-use kernel::notebook::{NewCell, Notebook, checkpoint_cell_id, stage_cell_id};
+use kernel::notebook::{
+    self, NewCell, Notebook, NotebookError, checkpoint_cell_id, emergency_cell_id, stage_cell_id,
+};
 use kernel::python_environment::{self, FindError, Surroundings};
 use kernel::rehydration::{self, SavedVariables, VariablesError};
 use kernel::{CellEnding, ExecutedCell, Kernel, KernelError, Launch, Spool};
@@ -94,9 +97,7 @@ pub(crate) enum SessionError {
     Rehydrate { checkpoint: String, why: String },
 }
 
-/// The run's notebook, once there is one. Never held for longer than it takes to write it.
-type SharedNotebook = Arc<Mutex<ShownNotebook>>;
-
+/// The run's notebook, once there is one.
 #[derive(Default)]
 struct ShownNotebook {
     notebook: Option<Notebook>,
@@ -118,13 +119,12 @@ impl ShownNotebook {
 pub(crate) struct PythonSession {
     /// Held for as long as a stage runs: they come one after the other.
     inside: Mutex<SharedSession>,
-    notebook: SharedNotebook,
 }
 
 #[derive(Default)]
 struct SharedSession {
     kernel: Option<Kernel>,
-    notebook: SharedNotebook,
+    shown: ShownNotebook,
     environment: Option<PythonEnvironment>,
     /// Cells whose displays can still change: cell and output, by display id.
     displays: BTreeMap<String, Vec<(String, usize)>>,
@@ -140,13 +140,8 @@ struct SharedSession {
 
 impl PythonSession {
     pub(crate) fn new(settings: &Settings) -> Self {
-        let notebook = SharedNotebook::default();
-        let inside = SharedSession {
-            notebook: Arc::clone(&notebook),
-            is_trusted: settings.is_trusted,
-            ..SharedSession::default()
-        };
-        Self { inside: Mutex::new(inside), notebook }
+        let inside = SharedSession { is_trusted: settings.is_trusted, ..SharedSession::default() };
+        Self { inside: Mutex::new(inside) }
     }
 
     /// One stage, as one cell. Errors are told before the code was run; afterwards there is an ending.
@@ -201,23 +196,39 @@ impl PythonSession {
         self.end_of_attempt(None);
     }
 
-    /// Puts the cell of a saved checkpoint into the notebook; answers with what a person should know.
-    pub(crate) fn note_checkpoint(
-        &self,
-        layout: &Layout,
-        stage: &str,
-        attempt: u32,
-        checkpoint: &str,
-        created_at: &str,
-    ) -> Option<String> {
-        let mut shown = self.notebook.lock().unwrap_or_else(PoisonError::into_inner);
-        let manifest = match layout.manifest(checkpoint) {
-            Ok(manifest) => layout.relative(&manifest),
-            Err(error) => return Some(error.to_string()),
-        };
-        let id = checkpoint_cell_id(layout.run(), stage, attempt);
-        shown.put(NewCell::checkpoint(id, checkpoint, stage, created_at, &manifest))
+    /// What the emergency checkpoint of an attempt should say of the session; none where no kernel was started.
+    pub(crate) fn after_failure(&self, layout: &Layout, stage: &str, attempt: u32) -> Option<SessionState> {
+        let inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = emergency_cell_id(layout.run(), stage, attempt);
+        inside.environment.is_some().then(|| inside.state(layout, id))
     }
+
+    /// The same of an attempt whose supervisor was lost; none where the notebook does not have its cell.
+    pub(crate) fn after_loss(layout: &Layout, stage: &str, attempt: u32) -> Option<SessionState> {
+        let left = notebook::left_running(&layout.notebook(), layout.run()).unwrap_or_default();
+        let is_there = left.iter().any(|cell| cell.stage == stage && cell.attempt == attempt);
+        let id = emergency_cell_id(layout.run(), stage, attempt);
+        is_there.then(|| SharedSession::default().state(layout, id))
+    }
+}
+
+/// The cell of the run's notebook that was executed last, where it is the run's.
+pub fn last_executed_cell(layout: &Layout) -> Option<LastExecutedCell> {
+    // A notebook that cannot be read is reported when a cell is put into it.
+    let last = notebook::last_executed(&layout.notebook()).unwrap_or_default()?;
+    (last.run.as_deref() == Some(layout.run())).then(|| LastExecutedCell {
+        notebook: layout.relative(&layout.notebook()),
+        number: last.place + 1,
+        cell_id: last.id,
+    })
+}
+
+/// Puts the cell that stands for a checkpoint into the notebook which its manifest names.
+pub fn append_checkpoint_cell(layout: &Layout, manifest: &Manifest) -> Result<(), NotebookError> {
+    let path = layout.run_checkpoints().join(&manifest.checkpoint_id).join("checkpoint.json");
+    let mut notebook = Notebook::open(&layout.root().join(&manifest.notebook.path), "python3", None);
+    notebook.put(NewCell::checkpoint(manifest, &layout.relative(&path)));
+    notebook.save()
 }
 
 impl SharedSession {
@@ -256,6 +267,12 @@ impl SharedSession {
                 executed.ending = CellEnding::Died(status);
             }
         }
+        if executed.ending == CellEnding::Finished
+            && let (Some(kernel), Some(environment)) = (&mut self.kernel, &mut self.environment)
+            && let Err(error) = python_environment::note_imports(kernel, environment)
+        {
+            warn(format!("the session's imports are not noted: {}", error_chain(&error)));
+        }
         let (how, status, raised) = described(&executed.ending, executed.elapsed);
         if self.kernel.as_mut().is_some_and(|kernel| !kernel.is_alive()) {
             self.kernel = None;
@@ -276,7 +293,8 @@ impl SharedSession {
             suspended: executed.suspended,
             isolated,
         };
-        Ok(StageEnded { ending, raised, state: self.state(&job.layout, &stage.id, job.attempt) })
+        let cell_id = checkpoint_cell_id(job.layout.run(), &stage.id, job.attempt);
+        Ok(StageEnded { ending, raised, state: Some(self.state(&job.layout, cell_id)) })
     }
 
     /// Whether the kernel has what the stage before left, and nothing else.
@@ -326,18 +344,15 @@ impl SharedSession {
         Ok(())
     }
 
-    /// What a checkpoint of this stage should say of the session.
-    fn state(&self, layout: &Layout, stage: &str, attempt: u32) -> Option<SessionState> {
-        Some(SessionState {
-            notebook: NotebookReference {
-                path: layout.relative(&layout.notebook()),
-                checkpoint_cell_id: checkpoint_cell_id(layout.run(), stage, attempt),
-                ..NotebookReference::default()
-            },
-            environment: self.environment.clone()?,
+    /// What a checkpoint should say of the session.
+    fn state(&self, layout: &Layout, checkpoint_cell_id: String) -> SessionState {
+        let path = layout.relative(&layout.notebook());
+        SessionState {
+            notebook: NotebookReference { path, checkpoint_cell_id, ..NotebookReference::default() },
+            environment: self.environment.clone().unwrap_or_default(),
             execution_count: self.execution_count,
             rehydrate: rehydration::in_manifest,
-        })
+        }
     }
 
     fn start(&mut self, cell_job: &CellJob<'_>) -> Result<(), SessionError> {
@@ -380,10 +395,9 @@ impl SharedSession {
             None => Vec::new(),
         };
         self.environment = Some(python_environment::describe(&mut kernel, &seeds)?);
-        let is_first = self.shown().notebook.is_none();
-        if is_first {
+        if self.shown.notebook.is_none() {
             let notebook = Notebook::open(&layout.notebook(), "python3", kernel.language_version());
-            self.shown().notebook = Some(notebook);
+            self.shown.notebook = Some(notebook);
             self.complete_lost_cells(layout, warn);
         }
         self.displays.clear();
@@ -393,12 +407,8 @@ impl SharedSession {
         self.rehydrate(cell_job, last_saved?)
     }
 
-    fn shown(&self) -> MutexGuard<'_, ShownNotebook> {
-        self.notebook.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn put(&self, cell: NewCell, warn: &dyn Fn(String)) {
-        let trouble = self.shown().put(cell);
+    fn put(&mut self, cell: NewCell, warn: &dyn Fn(String)) {
+        let trouble = self.shown.put(cell);
         trouble.into_iter().for_each(warn);
     }
 
@@ -406,7 +416,7 @@ impl SharedSession {
         if let Some(count) = executed.execution_count {
             self.execution_count = self.counted_before + count;
         }
-        if let Some(notebook) = &mut self.shown().notebook {
+        if let Some(notebook) = &mut self.shown.notebook {
             for (display, data, metadata) in &executed.updates {
                 for (id, output) in self.displays.get(display).into_iter().flatten() {
                     notebook.update_output(id, *output, data, metadata);
@@ -489,6 +499,7 @@ fn described(ending: &CellEnding, elapsed: Duration) -> (How, Option<Status>, Op
         Cause::Aborted => How::Aborted,
         Cause::Stalled => How::Stalled,
         Cause::OutOfMemory => How::OutOfMemory,
+        Cause::NoCheckpoint => How::NoCheckpoint,
     };
     match ending {
         CellEnding::Finished => (How::Exited(0), Some(Status::Exited(0)), None),

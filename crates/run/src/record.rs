@@ -2,6 +2,7 @@
 //! is whole, so that a writer killed midway leaves the record as it was; the next writer cuts the torn end off.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
@@ -12,7 +13,7 @@ use jiff::Timestamp;
 
 use crate::event::{Accepted, Ending, Event, FORMAT, InstanceNote, What};
 use crate::plan::{Plan, Problems, SetParameter};
-use crate::secret_values::WITHHELD;
+use crate::secret_values::{SecretValues, WITHHELD};
 use crate::state::{RunState, StageState, TransitionError};
 use crate::surroundings::Surroundings;
 
@@ -192,6 +193,16 @@ impl Record {
 
     pub fn stage(&self, id: &str) -> StageRecord {
         self.stages.get(id).cloned().unwrap_or_default()
+    }
+
+    /// Whether the plan says something else than the recorded one, which has no secrets.
+    pub fn is_of_other_plan(
+        &self,
+        text: &str,
+        environment: &[(OsString, OsString)],
+        is_secret: fn(&str, &str) -> bool,
+    ) -> bool {
+        SecretValues::of(text, environment, is_secret).1 != self.plan
     }
 
     /// Whether there is something to go on with; a run that is in progress may be alive, which only its lock tells.

@@ -1,13 +1,13 @@
-//! Which checkpoints a run makes, and what is in them: after a stage everything that the run still needs, at a stage's own
+//! Which checkpoints a run makes, and what is in them: after a stage what it made and what a session is brought back from, at a stage's own
 //! word what it has so far, and after an interrupt or a failure what there is of the attempt and its output.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use checkpoint::layout::{DISPLAYS_FILE, Layout, NameError};
-use checkpoint::manifest::{Artifact, Reason, Status};
+use checkpoint::manifest::{Artifact, Manifest, NONE, Reason, Status};
 use checkpoint::{
-    FileContent, PathError, RestoreError, SaveError, SaveRequest, SaveWarning, SavedCheckpoint,
+    FileContent, Identity, PathError, RestoreError, SaveError, SaveRequest, SaveWarning, SavedCheckpoint,
 };
 use jiff::Timestamp;
 use text::error_chain;
@@ -32,14 +32,9 @@ pub(crate) enum StageCheckpointError {
 
 #[derive(Clone, Debug)]
 pub(crate) struct StageCheckpoint {
-    pub(crate) id: String,
-    pub(crate) status: Status,
-    pub(crate) reason: Option<Reason>,
-    pub(crate) created_at: Timestamp,
-    pub(crate) artifacts: usize,
-    /// What the artifacts of the stage held when it was saved, by their paths below the root.
-    pub(crate) contents: HashMap<String, FileContent>,
-    pub(crate) is_mid_stage: bool,
+    pub(crate) manifest: Manifest,
+    /// Of its artifacts, in their order.
+    identities: Vec<Option<Identity>>,
 }
 
 /// Worth saying once a run.
@@ -68,12 +63,29 @@ pub(crate) fn after_stage(
         ..SaveRequest::new(&stage.id, Timestamp::now())
     };
     if let Some(session) = session {
-        request.notebook = session.notebook;
-        request.python_env = session.environment;
-        request.execution_count = session.execution_count;
-        request.rehydrate = Some(session.rehydrate);
+        session.note_in(&mut request);
     }
-    Ok(with_warnings(checkpoint::save(layout, &request)?, false))
+    let (checkpoint, mut warnings) = with_warnings(checkpoint::save(layout, &request)?);
+    warnings.extend(append_cell(layout, &checkpoint.manifest));
+    Ok((checkpoint, warnings))
+}
+
+impl SessionState {
+    fn note_in(self, request: &mut SaveRequest) {
+        request.notebook = self.notebook;
+        request.python_env = self.environment;
+        request.execution_count = self.execution_count;
+        request.rehydrate = Some(self.rehydrate);
+    }
+}
+
+/// Puts the cell of a checkpoint into its notebook, where it has one. A notebook that cannot be written costs nobody a stage:
+/// why is answered.
+fn append_cell(layout: &Layout, manifest: &Manifest) -> Option<String> {
+    if manifest.notebook.path == NONE {
+        return None;
+    }
+    crate::append_checkpoint_cell(layout, manifest).err().map(|error| error_chain(&error))
 }
 
 /// The stage says that what it has written so far is worth keeping. It is not done, so that whoever resumes from here
@@ -92,6 +104,7 @@ pub(crate) fn mid_stage(
     let mut request = SaveRequest {
         status: Status::Interrupted,
         reason: Some(Reason::Abort),
+        mid_stage: true,
         artifacts: partial.collect(),
         references,
         session: layout.run().to_owned(),
@@ -102,7 +115,7 @@ pub(crate) fn mid_stage(
     loop {
         let error = match checkpoint::save(layout, &request) {
             Ok(saved) => {
-                let (checkpoint, mut warnings) = with_warnings(saved, true);
+                let (checkpoint, mut warnings) = with_warnings(saved);
                 warnings.extend(left_out);
                 return Ok((checkpoint, warnings));
             }
@@ -129,8 +142,17 @@ pub(crate) fn emergency(
     stage: &str,
     attempt: u32,
     reason: Reason,
+    session: Option<SessionState>,
 ) -> Result<WithWarnings, StageCheckpointError> {
-    let (checkpoint, mut warnings) = with_partial(layout, stage, attempt, reason)?;
+    let mut request = SaveRequest {
+        session: layout.run().to_owned(),
+        ..SaveRequest::emergency(stage, reason, Timestamp::now())
+    };
+    if let Some(session) = session {
+        session.note_in(&mut request);
+    }
+    let (checkpoint, mut warnings) = with_partial(layout, attempt, &request)?;
+    warnings.extend(append_cell(layout, &checkpoint.manifest));
     if let Err(error) = checkpoint::prune_after_save(layout, checkpoint::DEFAULT_KEEP, None) {
         warnings.push(not_pruned(&error_chain(&error)));
     }
@@ -139,16 +161,11 @@ pub(crate) fn emergency(
 
 fn with_partial(
     layout: &Layout,
-    stage: &str,
     attempt: u32,
-    reason: Reason,
+    request: &SaveRequest,
 ) -> Result<WithWarnings, StageCheckpointError> {
-    let request = SaveRequest {
-        session: layout.run().to_owned(),
-        ..SaveRequest::emergency(stage, reason, Timestamp::now())
-    };
-    let (made, mut warnings) = with_warnings(checkpoint::emergency(layout, &request)?, false);
-    let Ok(folder) = layout.attempt(stage, attempt) else { return Ok((made, warnings)) };
+    let (made, mut warnings) = with_warnings(checkpoint::emergency(layout, request)?);
+    let Ok(folder) = layout.attempt(&request.stage, attempt) else { return Ok((made, warnings)) };
     let artifacts = folder.join("artifacts");
     let mut partial: Vec<PathBuf> =
         publish::files_as_far_as_possible(&artifacts).iter().map(|file| artifacts.join(file)).collect();
@@ -159,9 +176,9 @@ fn with_partial(
     if partial.is_empty() {
         return Ok((made, warnings));
     }
-    match checkpoint::add_partial(layout, &made.id, &partial) {
+    match checkpoint::add_partial(layout, &made.manifest.checkpoint_id, &partial) {
         Ok(saved) => {
-            let (with_partial, more) = with_warnings(saved, false);
+            let (with_partial, more) = with_warnings(saved);
             warnings.extend(more);
             Ok((with_partial, warnings))
         }
@@ -207,7 +224,7 @@ fn still_there(earlier: &[EarlierArtifact]) -> (Vec<PathBuf>, Vec<PathBuf>) {
     (paths(false), paths(true))
 }
 
-fn with_warnings(saved: SavedCheckpoint, is_mid_stage: bool) -> WithWarnings {
+fn with_warnings(saved: SavedCheckpoint) -> WithWarnings {
     let warnings = saved
         .warnings
         .iter()
@@ -219,23 +236,7 @@ fn with_warnings(saved: SavedCheckpoint, is_mid_stage: bool) -> WithWarnings {
             SaveWarning::NotPruned { why } => not_pruned(why),
         })
         .collect();
-    let manifest = saved.sealed.manifest;
-    let artifacts = manifest.artifacts.len();
-    let contents = manifest.artifacts.into_iter().zip(saved.identities).map(|(artifact, identity)| {
-        let content = FileContent { sha256: artifact.sha256, bytes: artifact.size_bytes, identity };
-        (artifact.relative_path, content)
-    });
-    let checkpoint = StageCheckpoint {
-        contents: contents.collect(),
-        id: manifest.checkpoint_id,
-        status: manifest.status,
-        reason: manifest.reason,
-        // It was written a moment ago, by us.
-        created_at: manifest.created_at.parse().unwrap_or_default(),
-        artifacts,
-        is_mid_stage,
-    };
-    (checkpoint, warnings)
+    (StageCheckpoint { manifest: saved.sealed.manifest, identities: saved.identities }, warnings)
 }
 
 fn not_pruned(why: &str) -> String {
@@ -243,16 +244,25 @@ fn not_pruned(why: &str) -> String {
 }
 
 impl StageCheckpoint {
+    /// What its artifacts held when it was saved, by their paths below the root.
+    pub(crate) fn contents(&self) -> HashMap<String, FileContent> {
+        let known = self.manifest.artifacts.iter().zip(&self.identities).map(|(artifact, identity)| {
+            let (sha256, bytes) = (artifact.sha256.clone(), artifact.size_bytes);
+            (artifact.relative_path.clone(), FileContent { sha256, bytes, identity: *identity })
+        });
+        known.collect()
+    }
+
     pub(crate) fn event(&self, stage_id: String, attempt: u32) -> What {
         What::Checkpoint {
             stage_id,
             attempt,
-            checkpoint_id: self.id.clone(),
-            status: self.status.name().to_owned(),
-            reason: self.reason.map(|reason| reason.name().to_owned()),
-            created_at: self.created_at,
-            artifacts: self.artifacts,
-            mid_stage: self.is_mid_stage,
+            checkpoint_id: self.manifest.checkpoint_id.clone(),
+            status: self.manifest.status.name().to_owned(),
+            reason: self.manifest.reason.map(|reason| reason.name().to_owned()),
+            created_at: self.manifest.created(),
+            artifacts: self.manifest.artifacts.len(),
+            mid_stage: self.manifest.mid_stage,
         }
     }
 }

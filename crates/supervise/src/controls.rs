@@ -29,6 +29,7 @@ pub enum Cause {
     Aborted,
     Stalled,
     OutOfMemory,
+    NoCheckpoint,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

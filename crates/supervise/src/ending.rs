@@ -86,6 +86,8 @@ pub enum How {
     Stalled,
     /// It used more memory than it may.
     OutOfMemory,
+    /// It saved no checkpoint for as long as it may.
+    NoCheckpoint,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,6 +16,8 @@ pub struct Limits {
     pub stalls: Stalls,
     /// So many bytes of memory all its processes may use together; more ends the stage at once.
     pub memory: Option<u64>,
+    /// It prints `[CHECKPOINT:saved:…]` at least this often.
+    pub checkpoint_every: Option<Duration>,
     /// A stage that somebody stopped (SIGSTOP) does not use up its time, but for no longer than this in all: then it is
     /// taken for hung. One of its own processes could stop it again and again, and work on.
     pub longest_stop: Duration,
@@ -30,6 +32,7 @@ impl Default for Limits {
             grace: Grace::default(),
             stalls: Stalls::default(),
             memory: None,
+            checkpoint_every: None,
             longest_stop: Duration::from_secs(600),
             leftovers: Duration::from_millis(500),
         }

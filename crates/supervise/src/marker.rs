@@ -52,6 +52,11 @@ impl Marker {
         category(&self.kind)
     }
 
+    /// `[CHECKPOINT:saved:…]`: what the stage has written so far is worth keeping.
+    pub fn is_checkpoint(&self) -> bool {
+        self.kind == "CHECKPOINT" && self.subtype.as_deref() == Some("saved")
+    }
+
     /// Reads one line, with or without its line end; `None` where it is no marker.
     pub fn parse(line: &str) -> Option<Self> {
         let inside = line.trim_start().strip_prefix('[')?;

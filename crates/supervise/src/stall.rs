@@ -9,6 +9,7 @@ use super::clock::Clock;
 use super::controls::Cause;
 use super::ending::{Observed, Stall, StallLooks, StallSignal};
 use super::limits::{Limits, Stalls};
+use super::marker::Marker;
 use super::memory;
 use super::processes::{self, Process};
 
@@ -23,6 +24,7 @@ const MOST_FILES: usize = 10_000;
 pub struct Vitals {
     last_output: Duration,
     last_marker: Duration,
+    last_checkpoint: Duration,
     last_ticks: Duration,
     last_growth: Duration,
     last_sample: Duration,
@@ -57,8 +59,11 @@ impl Vitals {
         self.told.remove(&StallSignal::NoOutput);
     }
 
-    pub fn marker(&mut self, now: Duration) {
+    pub fn marker(&mut self, now: Duration, marker: &Marker) {
         self.last_marker = now;
+        if marker.is_checkpoint() {
+            self.last_checkpoint = now;
+        }
         self.told.remove(&StallSignal::NoMarker);
     }
 
@@ -101,6 +106,9 @@ impl Vitals {
         let missing = match clock.stopped_for() {
             Some(lasting) => self.stopped(lasting, stalls).into_iter().collect(),
             None if limits.max_duration.is_some_and(|limit| active >= limit) => return Some(Cause::TimedOut),
+            None if limits.checkpoint_every.is_some_and(|limit| active >= self.last_checkpoint + limit) => {
+                return Some(Cause::NoCheckpoint);
+            }
             None => self.look(active, stalls, root),
         };
         let ends = missing.iter().any(|stall| stalls.interrupt.is_for(stall));

@@ -383,7 +383,7 @@ impl<'a> Watch<'a> {
         if stream == Stream::Output {
             let (vitals, observe) = (&mut self.vitals, &mut self.observe);
             self.markers.read(bytes, &mut |marker| {
-                vitals.marker(active);
+                vitals.marker(active, &marker);
                 observe(Observed::Marker(marker));
             });
         }
@@ -433,6 +433,7 @@ impl<'a> Watch<'a> {
             (Some(Cause::Aborted), _) => How::Aborted,
             (Some(Cause::Stalled), _) => How::Stalled,
             (Some(Cause::OutOfMemory), _) => How::OutOfMemory,
+            (Some(Cause::NoCheckpoint), _) => How::NoCheckpoint,
             (None, Some(Status::Exited(code))) => How::Exited(code),
             (None, Some(Status::Killed(signal))) => How::Killed(signal),
             // The shim was killed, and the tree with it.

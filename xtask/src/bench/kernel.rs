@@ -113,7 +113,7 @@ impl KernelBench {
             alone.push(measure(self.script(LOAD_FILES).arg(&stage))?.time);
             with_kernel.push(measure(self.script(&format!("{IMPORT_KERNEL}{LOAD_FILES}")).arg(&stage))?.time);
             let began = SystemTime::now();
-            whole.push(until_failed(&mut ours(&["resume", "r1"]), "RuntimeError")?);
+            whole.push(until_failed(&mut ours(&["resume", "r1", "--yes"]), "RuntimeError")?);
             resumed.push(going_on(&project.join("began"))?.duration_since(began).unwrap_or_default());
         }
         println!(

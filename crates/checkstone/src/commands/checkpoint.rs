@@ -11,17 +11,18 @@ mod save;
 mod validate;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use checkpoint::layout::Layout;
+use checkpoint::manifest::{Manifest, NotebookReference};
 use checkpoint::output::ListOutput;
-use checkpoint::{PathError, SaveError, StoreError};
+use checkpoint::{PathError, SaveError, StoreError, relative_to_root};
 use clap::Subcommand;
 use clap::builder::PossibleValue;
 use transcript::visible;
 
-use crate::error::{CommandError, ErrorKind};
+use crate::error::{CommandError, ErrorKind, Warning};
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
 
@@ -80,12 +81,40 @@ struct StageArguments {
     /// How many cells were executed
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     execution_count: u64,
-    /// The notebook that the stage ran in
-    #[arg(long, value_name = "PATH", requires = "cell")]
-    notebook: Option<String>,
-    /// The checkpoint's cell in the notebook
+    /// The notebook that the stage ran in; a cell for the checkpoint is added to it
+    #[arg(long, value_name = "PATH")]
+    notebook: Option<PathBuf>,
+    /// Add no cell: the notebook has this one for the checkpoint
     #[arg(long, value_name = "ID", requires = "notebook")]
     cell: Option<String>,
+}
+
+impl StageArguments {
+    /// What the manifest says of the notebook. A cell that is to be added has its id already.
+    fn notebook(&self, layout: &Layout, folder: &Path) -> Result<NotebookReference, CommandError> {
+        let Some(path) = &self.notebook else { return Ok(NotebookReference::default()) };
+        let new = || format!("checkpoint-{}", text::head(&files::random_id(), 12));
+        Ok(NotebookReference {
+            path: relative_to_root(layout.root(), &folder.join(path)).map_err(SaveError::Artifact)?,
+            checkpoint_cell_id: self.cell.clone().unwrap_or_else(new),
+            ..NotebookReference::default()
+        })
+    }
+
+    /// Adds the checkpoint's cell to its notebook, where that is wanted. The checkpoint is saved, so that a notebook which
+    /// cannot be written is only reported.
+    fn append_cell(&self, layout: &Layout, manifest: &Manifest, printer: &Printer) -> bool {
+        if self.notebook.is_none() || self.cell.is_some() {
+            return false;
+        }
+        let appended = run::append_checkpoint_cell(layout, manifest);
+        if let Err(error) = &appended {
+            let path = visible(&manifest.notebook.path);
+            let why = text::error_chain(error);
+            printer.warning(Warning::new(format!("no cell was added to `{path}`: {why}")));
+        }
+        appended.is_ok()
+    }
 }
 
 /// Of which checkpoints.

@@ -1,21 +1,33 @@
 //! `checkstone resume`: goes on with a run exactly where it stopped.
 
+use std::fmt::Write as _;
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
+use checkpoint::Depth;
 use checkpoint::layout::Layout;
 use run::engine;
-use run::outlook;
-use run::record::Record;
+use run::outlook::{self, Would};
+use run::plan::Plan;
+use run::record::{Record, StageRecord};
+use run::state::StageState;
+use text::counted;
+use transcript::visible;
 
+use crate::confirmation;
 use crate::error::CommandError;
-use crate::printer::Printer;
+use crate::printer::{Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
 use crate::run_display;
 use crate::run_project::{self, ParameterArguments, ResourceArguments};
 
+/// So many stages are named before a person is asked.
+const MOST_STAGES: usize = 10;
+
 /// Go on with a run that was interrupted, failed or aborted
 ///
-/// Without RUN the newest run of this project that is not complete. Stages that completed are not run again where
+/// Without RUN the newest run of this project that is not complete, or whose plan has changed since. At a terminal it shows
+/// what it found, and asks. Stages that completed are not run again where
 /// their command, inputs and outputs are unchanged; outputs that are missing are brought back from the checkpoints. A
 /// stage that was interrupted runs again. The plan file counts as it is now; parameters keep the values they were set
 /// to. Exit codes as with `checkstone run`.
@@ -37,6 +49,9 @@ pub(crate) struct ResumeArguments {
     /// Load what a checkpoint from elsewhere holds into the Python session, also where that can run code
     #[arg(long)]
     trust: bool,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
     /// Take the plan as it was recorded, whatever the plan file says now
     #[arg(long)]
     recorded_plan: bool,
@@ -70,6 +85,12 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
         let outlook = outlook::of_resume(&plan.plan, &layout, &record, &arguments.again);
         return run_display::outlook(outlook, arguments.json, printer);
     }
+    if !arguments.yes && !arguments.json && std::io::stdin().is_terminal() {
+        printer.progress_styled(&found(&layout, &record, &plan.plan, &arguments.again));
+        if !confirmation::confirmed("Resume it?")? {
+            return Ok(ExitCode::FAILURE);
+        }
+    }
     let mut settings = run_project::settings(usize::from(arguments.jobs), &arguments.again)?;
     settings.is_trusted = arguments.trust;
     settings.resources = Some(arguments.resources.read(&plan.plan)?);
@@ -81,6 +102,42 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
     })
 }
 
+/// What there is to go on from, and what that would run.
+fn found(layout: &Layout, record: &Record, plan: &Plan, again: &[String]) -> String {
+    let (title, run) = (visible(layout.title()), visible(layout.run()));
+    let is_completed = |stage: &&StageRecord| stage.state == StageState::Completed;
+    let completed = record.stages.values().filter(is_completed).count();
+    let stages = counted(plan.stages.len(), "stage");
+    let mut text = format!(
+        "run {STRONG}{run}{STRONG:#} of {title}: {}, {completed} of {stages} completed",
+        record.state.name()
+    );
+    let search = checkpoint::last_valid(layout.root(), layout.title(), Some(layout.run()), Depth::Quick);
+    let usable = search.ok().and_then(|search| search.checkpoint);
+    let _ = match (usable, run::last_executed_cell(layout)) {
+        (Some(usable), _) => {
+            let manifest = &usable.sealed.manifest;
+            let (id, stage, at) = (&usable.id, &manifest.stage_id, &manifest.created_at);
+            let [id, stage, at] = [id, stage, at].map(|text| visible(text));
+            writeln!(text, "\ncheckpoint: {id} of {stage}, {}, {at}", manifest.standing())
+        }
+        (None, Some(cell)) => {
+            writeln!(text, "\ncheckpoint: none that is valid; the last that was executed is {cell}")
+        }
+        (None, None) => writeln!(text, "\ncheckpoint: none that is valid"),
+    };
+    let outlook = outlook::of_resume(plan, layout, record, again);
+    let to_run = outlook.iter().filter(|stage| stage.would != Would::Reuse);
+    let to_run: Vec<String> = to_run.map(|stage| visible(&stage.stage_id)).collect();
+    let shown = to_run.get(..MOST_STAGES).unwrap_or(&to_run).join(", ");
+    let _ = match to_run.len().saturating_sub(MOST_STAGES) {
+        _ if to_run.is_empty() => write!(text, "to run: nothing"),
+        0 => write!(text, "to run: {shown}"),
+        more => write!(text, "to run: {shown} and {more} more"),
+    };
+    text
+}
+
 /// The plan file as it is now, where it is still there; else as it was recorded, which is told.
 fn plan(
     layout: &Layout,
@@ -90,12 +147,7 @@ fn plan(
 ) -> Result<engine::PlanText, CommandError> {
     let mut set = record.set_parameters();
     set.extend(arguments.parameters.read()?);
-    let file = record.plan_file.clone().filter(|file| {
-        let stays = std::path::Path::new(file)
-            .components()
-            .all(|component| matches!(component, std::path::Component::Normal(_)));
-        !arguments.recorded_plan && stays && layout.root().join(file).is_file()
-    });
+    let file = run_project::plan_file(layout, record).filter(|_| !arguments.recorded_plan);
     let Some(file) = file else {
         if !arguments.recorded_plan && !arguments.json {
             let why = match &record.plan_file {

@@ -82,7 +82,7 @@ pub(crate) struct RunArguments {
 const USUAL_PLAN: &str = "plan.toml";
 
 pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
-    let root = run_project::root(&arguments.repository)?;
+    let root = run_project::root_of_plan(&arguments.repository, arguments.plan.as_deref())?;
     if let Some(kind) = &arguments.new {
         return write_plan(kind, arguments.plan.as_deref(), &root, printer);
     }

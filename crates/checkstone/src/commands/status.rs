@@ -94,7 +94,6 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
     let git_hooks = repository.map(|repository| KnownGitHook::of_repository(repository, Some(&state)));
     let snapshot = repository.and_then(newest_snapshot);
     let project = root.unwrap_or(&folder);
-    let checkpoints = checkpoint::list(project, None, None).unwrap_or_default().checkpoints;
     let output = StatusOutput {
         version: env!("CARGO_PKG_VERSION"),
         state_directory: state.to_string_lossy(),
@@ -114,12 +113,7 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
         autonomous_execution: autosave.execution(),
         autosave: autosave.output(),
         snapshot: snapshot.as_ref().map(SnapshotOutput::of),
-        last_checkpoint: checkpoints.into_iter().next().map(|newest| LastCheckpoint {
-            checkpoint_id: newest.checkpoint_id,
-            stage_id: newest.stage_id,
-            created_at: newest.created_at,
-            status: newest.status.name(),
-        }),
+        last_checkpoint: LastCheckpoint::newest(project),
         resumable: unfinished_workflows(&workflows).into_iter().chain(unfinished_runs(project)).collect(),
     };
     printer.answer(arguments.json, &output, || {

@@ -51,6 +51,72 @@ fn a_checkpoint_is_saved_listed_validated_found_and_pruned() {
     );
 }
 
+/// Spec 5, 2.3.2: `save` appends the cell itself.
+#[cfg(feature = "python")]
+#[test]
+fn a_checkpoint_has_its_cell_in_the_notebook() {
+    let project = Project::new();
+    project.write("data/a.csv", "one\n");
+    let cells = || -> Vec<Value> {
+        let notebook = fs::read_to_string(project.path("notebooks/churn.ipynb")).unwrap();
+        serde_json::from_str::<Value>(&notebook).unwrap()["cells"].as_array().unwrap().clone()
+    };
+    let names =
+        ["--title=churn", "--run=run-001", "--stage=S01_load_data", "--notebook=notebooks/churn.ipynb"];
+    let save = [&["save", "data/a.csv"], &names[..]].concat();
+    for number in 1..=2 {
+        let saved = project.json(&save, "checkpoint-save.schema.json");
+        assert_eq!(saved["notebookPath"], "notebooks/churn.ipynb");
+        assert_eq!(cells().len(), number);
+        let cell = cells().pop().unwrap();
+        assert_eq!(cell["id"], saved["checkpointCellId"]);
+        assert_eq!(cell["metadata"]["gyoshu"]["checkpointId"], saved["checkpointId"]);
+        let (id, path) = (&saved["checkpointId"].as_str().unwrap(), saved["manifestPath"].as_str().unwrap());
+        let marker = format!("# [CHECKPOINT:saved:id={id}:stage=S01_load_data:manifest={path}]\n");
+        assert_eq!(cell["source"][0], marker);
+    }
+    let emergency = [&["emergency", "--reason=abort"], &names[..]].concat();
+    let saved = project.json(&emergency, "checkpoint-emergency.schema.json");
+    assert_eq!(saved["cellAppendSucceeded"], true);
+    assert_eq!(cells().pop().unwrap()["id"], saved["checkpointCellId"]);
+    // A cell that is there already is only named.
+    let named = [&save[..], &["--cell=mine"]].concat();
+    assert_eq!(project.json(&named, "checkpoint-save.schema.json")["checkpointCellId"], "mine");
+    assert_eq!(cells().len(), 3);
+    // What cannot be written costs no checkpoint.
+    project.write("notebooks/broken.ipynb", "no notebook");
+    let broken = project.run(&[
+        "save",
+        "--title=churn",
+        "--run=run-001",
+        "--stage=S02_train_model",
+        "--notebook=notebooks/broken.ipynb",
+    ]);
+    insta::assert_snapshot!(redacted(broken.to_string()), @"
+    exit code: 0
+    --- stdout
+    ✓ saved ckpt-000005-[id]: 0 artifacts, 0 new
+    reports/churn/checkpoints/run-001/ckpt-000005-[id]/checkpoint.json
+    --- stderr
+    warning: no cell was added to `notebooks/broken.ipynb`: `[folder]/notebooks/broken.ipynb` is not a notebook (expected ident at line 1 column 2), and nothing is written to it: move it away, or mend it
+    ");
+    assert_eq!(fs::read_to_string(project.path("notebooks/broken.ipynb")).unwrap(), "no notebook");
+    let outside = project.run(&[
+        "save",
+        "--title=churn",
+        "--run=run-001",
+        "--stage=S02_train_model",
+        "--notebook=../out.ipynb",
+    ]);
+    insta::assert_snapshot!(redacted(outside.to_string()), @"
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: Path traversal detected: [folder]/../out.ipynb
+    hint: artifacts are files inside the project's folder
+    ");
+}
+
 #[test]
 fn people_are_told_what_is_wrong_and_what_is_kept() {
     let project = Project::new();

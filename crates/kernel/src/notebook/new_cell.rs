@@ -1,6 +1,7 @@
 //! A cell as nbformat 4.5 wants it, with the ids and tags that ours are known by.
 
 use checkpoint::hash;
+use checkpoint::manifest::{Manifest, Status};
 use serde_json::{Map, Value, json};
 use supervise::marker::Marker;
 
@@ -24,14 +25,20 @@ pub struct NewCell {
 }
 
 impl NewCell {
-    /// The cell that stands for a checkpoint. The marker is printed when somebody runs it.
-    pub fn checkpoint(id: String, checkpoint: &str, stage: &str, created_at: &str, manifest: &str) -> Self {
+    /// The cell that stands for a checkpoint, whose manifest lies at `path` below the root. The marker is printed when
+    /// somebody runs it.
+    pub fn checkpoint(manifest: &Manifest, path: &str) -> Self {
         let one_line = |text: &str| text.replace(char::is_control, " ");
-        let marker = Marker::new("CHECKPOINT", Some("saved"))
+        let Manifest { checkpoint_id: checkpoint, stage_id: stage, created_at, .. } = manifest;
+        let kind = if manifest.status == Status::Saved { "saved" } else { "emergency" };
+        let mut marker = Marker::new("CHECKPOINT", Some(kind))
             .with("id", checkpoint)
             .with("stage", stage)
-            .with("manifest", manifest)
-            .to_string();
+            .with("manifest", path);
+        if let Some(reason) = manifest.reason {
+            marker = marker.with("reason", reason.name());
+        }
+        let marker = marker.to_string();
         let source = format!(
             "# {}\n# {}\nprint({})",
             one_line(&marker),
@@ -40,6 +47,7 @@ impl NewCell {
         );
         let about = json!({"type": "checkpoint", "checkpointId": checkpoint, "stageId": stage, "createdAt": created_at});
         let metadata = [("gyoshu".to_owned(), about), ("tags".to_owned(), json!([CHECKPOINT_TAG]))];
+        let id = manifest.notebook.checkpoint_cell_id.clone();
         Self { id, source, metadata: Map::from_iter(metadata), ..Self::default() }
     }
 
@@ -65,6 +73,11 @@ pub fn stage_cell_id(run: &str, stage: &str, attempt: u32) -> String {
 /// The id of the cell that stands for the checkpoint after that attempt.
 pub fn checkpoint_cell_id(run: &str, stage: &str, attempt: u32) -> String {
     stable_id("checkpoint", &[run, stage, &attempt.to_string()])
+}
+
+/// The id of the cell that stands for the emergency checkpoint of that attempt.
+pub fn emergency_cell_id(run: &str, stage: &str, attempt: u32) -> String {
+    stable_id("emergency", &[run, stage, &attempt.to_string()])
 }
 
 /// The id of the cell that rehydrated a checkpoint before that attempt.

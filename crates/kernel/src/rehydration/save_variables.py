@@ -4,6 +4,7 @@
 # A value that nothing else refers to has a plain file of its own, which anybody may load. All others are in one pickle, so that
 # two names of one object are two names of one object again; functions and classes of the session are in it too, where
 # there is cloudpickle. What was pickled is loaded on trial, by a child: what cannot be loaded is as good as not saved.
+import functools
 import importlib
 import io
 import json
@@ -41,6 +42,8 @@ def cloudpickle_here():
 
 
 cloudpickle = cloudpickle_here()
+# What `functools.lru_cache` makes.
+CACHED = type(functools.lru_cache(len))
 # Stands for the session itself, which functions of the session have as their globals.
 STAND_IN = {"__name__": "__main__"}
 
@@ -64,9 +67,18 @@ class Pickler(cloudpickle.CloudPickler if cloudpickle else pickle.Pickler):
         return None
 
     def reducer_override(self, thing):
+        root = preserved_root(thing)
+        if root is not None:
+            offset = address(thing) - address(root)
+            return type(root), (thing.shape, thing.dtype, root, offset, thing.strides)
         if isinstance(thing, io.IOBase) and not isinstance(thing, (io.StringIO, io.BytesIO)):
             if thing not in (sys.stdin, sys.stdout, sys.stderr):
                 raise TypeError("an open file cannot be saved")
+        if cloudpickle and type(thing) is CACHED and thing.__module__ == "__main__":
+            # It would be saved by its name. The cache begins empty.
+            parameters = thing.cache_parameters()
+            made_from = (thing.__wrapped__, parameters["maxsize"], parameters["typed"], functools._CacheInfo)
+            return CACHED, made_from, thing.__dict__
         if cloudpickle:
             return super().reducer_override(thing)
         # A class or function of the session pickles by name only, and a fresh session does not have it.
@@ -86,6 +98,12 @@ class Unpickler(pickle.Unpickler):
     def persistent_load(self, _):
         return session
 
+    def find_class(self, module, name):
+        # A fresh session has nothing of this one by its name.
+        if module == "__main__":
+            raise AttributeError(f"{name} is defined in the session and can only be saved by its name")
+        return super().find_class(module, name)
+
 
 class Sink:
     size = 0
@@ -101,6 +119,54 @@ owners, shared = {}, set()
 def own(thing, name):
     if owners.setdefault(id(thing), name) != name:
         shared.update((name, owners[id(thing)]))
+
+
+def root_of(array):
+    """The array whose memory it is."""
+    while isinstance(array.base, sys.modules["numpy"].ndarray):
+        array = array.base
+    return array
+
+
+def address(array):
+    return array.__array_interface__["data"][0]
+
+
+def arrays():
+    """The session's arrays by their names."""
+    numpy = sys.modules.get("numpy")
+    return {} if numpy is None else {n: session[n] for n in sorted(session) if isinstance(session[n], numpy.ndarray)}
+
+
+def roots_of_session():
+    """The memory that several names refer to, or one that is the whole of it."""
+    roots, names = {}, {}
+    for name, value in arrays().items():
+        root = root_of(value)
+        names.setdefault(id(root), set()).add(name)
+        if root is value or len(names[id(root)]) > 1:
+            roots[id(root)] = root
+    return roots
+
+
+def preserved_root(thing):
+    """The array of which this one is a part, and stays so."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or type(thing) is not numpy.ndarray or thing.base is None:
+        return None
+    root = roots.get(id(root_of(thing)))
+    if root is None or root is thing or type(root) is not numpy.ndarray or not root.flags.c_contiguous:
+        return None
+    if any(array.dtype.hasobject or array.dtype.metadata is not None for array in (thing, root)):
+        return None
+    return root if thing.flags.writeable == root.flags.writeable else None
+
+
+def stays_part(array):
+    return root_of(array) is array or preserved_root(array) is not None
+
+
+roots = roots_of_session()
 
 
 def is_plain(value, name, depth=0):
@@ -139,6 +205,9 @@ def plain_form(name, value):
     numpy, pandas = sys.modules.get("numpy"), sys.modules.get("pandas")
     if numpy and type(value) is numpy.ndarray and not value.dtype.hasobject and value.dtype.metadata is None:
         own(value, name)
+        root = preserved_root(value)
+        if root is not None:
+            own(root, name)
         return "npy"
     if pandas and type(value) in (pandas.DataFrame, pandas.Series):
         own(value, name)
@@ -349,17 +418,15 @@ def save_all():
     save_pickle(sorted(names))
 
 
-def note_views():
-    numpy = sys.modules.get("numpy")
-    arrays = {} if numpy is None else {n: v for n, v in session.items() if isinstance(v, numpy.ndarray)}
-    names = {id(value): name for name, value in sorted(arrays.items(), reverse=True)}
+def note_copies():
     kept = {variable["name"] for variable in saved}
-    for name in sorted(kept & arrays.keys()):
-        base = arrays[name].base
-        while base is not None and names.get(id(base)) not in kept - {name}:
-            base = getattr(base, "base", None)
-        if base is not None:
-            copies.append({"name": name, "of": names[id(base)]})
+    first = {}
+    for name, value in arrays().items():
+        if name not in kept:
+            continue
+        of = first.setdefault(id(root_of(value)), name)
+        if value is not session[of] and not (stays_part(value) and stays_part(session[of])):
+            copies.append({"name": name, "of": of})
 
 
 def save_surroundings():
@@ -386,6 +453,53 @@ def save_surroundings():
         values["submodules"] = submodules
 
 
+# What numpy has where nobody changed it.
+PRINTING = {"edgeitems": 3, "threshold": 1000, "precision": 8, "suppress": False, "linewidth": 75, "nanstr": "nan"}
+PRINTING |= {"infstr": "inf", "sign": "-", "floatmode": "maxprec", "formatter": None}
+ERRORS = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
+
+
+def changed(now, default):
+    return {name: value for name, value in now.items() if name in default and value != default[name]}
+
+
+def changed_settings():
+    """What cells set in the libraries that nearly every notebook sets something in."""
+    numpy, pandas, matplotlib = (sys.modules.get(name) for name in ("numpy", "pandas", "matplotlib"))
+    if numpy:
+        yield "numpy-printing", changed(numpy.get_printoptions(), PRINTING)
+        yield "numpy-errors", changed(numpy.geterr(), ERRORS)
+    if pandas:
+        registered = pandas._config.config._registered_options
+        now = {name: pandas.get_option(name) for name in registered}
+        yield "pandas", changed(now, {name: option.defval for name, option in registered.items()})
+    if matplotlib:
+        # As they are: to ask for the backend would choose one.
+        now, default = (dict(dict.items(each)) for each in (matplotlib.rcParams, matplotlib.rcParamsDefault))
+        default = {name: value for name, value in default.items() if "backend" not in name and name != "interactive"}
+        yield "matplotlib", changed(now, default)
+
+
+def save_settings():
+    found = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            for library, settings in changed_settings():
+                if settings:
+                    found[library] = settings
+            target = io.BytesIO()
+            Pickler(target).dump(found)
+            Unpickler(io.BytesIO(target.getvalue())).load()
+        except Exception as error:
+            unsaved.append({"name": "settings of libraries", "type": "", "why": f"{type(error).__name__}: {error}"[:500]})
+            return []
+    if found:
+        with open(os.path.join(FOLDER, "settings.pickle"), "wb") as file:
+            file.write(target.getvalue())
+    return sorted(found)
+
+
 def save_generators():
     if "random" in sys.modules:
         generators.append("random")
@@ -409,8 +523,9 @@ def write(file, content):
 # Before anything is saved, which may draw from them.
 save_generators()
 save_all()
-note_views()
+note_copies()
 save_surroundings()
+settings = save_settings()
 unsaved.sort(key=lambda variable: variable["name"])
 write("values.json", values)
 write(
@@ -423,5 +538,6 @@ write(
         "copies": copies,
         "generators": generators,
         "surroundings": surroundings,
+        "settings": settings,
     },
 )

@@ -44,6 +44,9 @@ pub struct SavedVariables {
     /// What else of the process is in `values.json`: `environment`, `path`, `submodules`.
     #[serde(default)]
     pub surroundings: Vec<String>,
+    /// What cells set in libraries, in `settings.pickle`.
+    #[serde(default)]
+    pub settings: Vec<String>,
     /// Arrays that share their memory with another one, and will not after a resume.
     #[serde(default)]
     pub copies: Vec<ArrayCopy>,
@@ -254,6 +257,15 @@ pub(super) fn load(
     {
         load_surroundings("submodules", loads);
     }
+    let settings = beside("settings.pickle");
+    if !saved.settings.is_empty() && artifacts.contains(&settings.as_str()) {
+        if loads.pickles == Pickles::Load {
+            load_settings(&saved.settings, &settings, loads);
+        } else {
+            let (what, why) = ("the settings of libraries".to_owned(), WhyWithheld::Unpickles);
+            cell.withheld.push(WithheldArtifact { path: settings, what, why });
+        }
+    }
     loads.lines.append(&mut late);
     if has_session {
         loads.lines.push("del _checkstone_session".to_owned());
@@ -271,6 +283,32 @@ fn load_session(path: &str, loads: &mut Loads) {
         "    _checkstone_session = _checkstone_Unpickler(_checkstone_file).load()",
     ];
     loads.lines.extend(lines.map(str::to_owned));
+}
+
+/// Another version of a library may not have them all, which is no reason to lose the rest.
+fn load_settings(settings: &[String], path: &str, loads: &mut Loads) {
+    loads.imports.extend(["import contextlib", "import pathlib", "import pickle"]);
+    let path = python_literal(path);
+    loads.lines.push(format!("_checkstone_settings = pickle.loads(pathlib.Path({path}).read_bytes())"));
+    for (name, line) in [
+        ("numpy-errors", "    import numpy; numpy.seterr(**_checkstone_settings[\"numpy-errors\"])"),
+        (
+            "numpy-printing",
+            "    import numpy; numpy.set_printoptions(**_checkstone_settings[\"numpy-printing\"])",
+        ),
+        (
+            "pandas",
+            "    import pandas; pandas.set_option(*[part for pair in _checkstone_settings[\"pandas\"].items() for part in pair])",
+        ),
+        (
+            "matplotlib",
+            "    import matplotlib; matplotlib.rcParams.update(_checkstone_settings[\"matplotlib\"])",
+        ),
+    ] {
+        if settings.iter().any(|known| known == name) {
+            loads.lines.extend(["with contextlib.suppress(Exception):".to_owned(), line.to_owned()]);
+        }
+    }
 }
 
 /// What cells had changed of the process: can run code as a pickle can.

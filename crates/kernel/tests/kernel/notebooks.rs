@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use checkpoint::manifest::Manifest;
 use kernel::notebook::{NewCell, Notebook, checkpoint_cell_id, last_executed, stage_cell_id};
 use serde_json::{Value, json};
 
@@ -76,13 +77,16 @@ fn jupyter_reads_what_we_write_and_would_write_the_same() {
         execution_count: Some(1),
         ..cell("S01_load_data", "print('one')\n40 + 2")
     });
-    notebook.put(NewCell::checkpoint(
-        checkpoint_cell_id("run-001", "S01_load_data", 1),
-        "ckpt-001",
-        "S01_load_data",
-        "2026-01-01T10:00:00Z",
-        "reports/churn/checkpoints/run-001/ckpt-001/checkpoint.json",
-    ));
+    let manifest: Manifest = serde_json::from_value(json!({
+        "checkpointId": "ckpt-001", "researchSessionID": "run-001", "reportTitle": "churn", "runId": "run-001",
+        "stageId": "S01_load_data", "status": "saved", "createdAt": "2026-01-01T10:00:00Z", "executionCount": 1,
+        "notebook": {"path": "n.ipynb", "checkpointCellId": checkpoint_cell_id("run-001", "S01_load_data", 1)},
+        "pythonEnv": {"pythonPath": "none", "packages": [], "platform": "linux"}, "artifacts": [],
+        "rehydration": {"mode": "artifacts_only", "rehydrationCellSource": []},
+    }))
+    .unwrap();
+    let path = "reports/churn/checkpoints/run-001/ckpt-001/checkpoint.json";
+    notebook.put(NewCell::checkpoint(&manifest, path));
     notebook.save().unwrap();
     check_by_nbformat(&place.path());
     let checkpoint = &place.read()["cells"][1];

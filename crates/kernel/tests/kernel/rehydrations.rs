@@ -248,6 +248,45 @@ else: assert False
     );
 }
 
+/// What would be saved by its name alone is saved with its code, or named: it must not take the rest with it.
+#[test]
+fn cached_functions_come_back_or_are_named() {
+    let code = "import functools\n@functools.lru_cache(maxsize=7)\ndef half(n): return n / 2\nhalf(2); holder = [half]; kept = {1}";
+    let (mut session, saved) = brought_back(code);
+    assert_eq!(unsaved(&saved), [""; 0]);
+    holds(
+        &mut session,
+        "assert half(4) == 2 and holder[0] is half and half.cache_parameters()['maxsize'] == 7 and half.__name__ == 'half'",
+    );
+    let (mut session, saved) =
+        brought_back(&format!("import sys\nsys.modules['cloudpickle'] = None\n{code}"));
+    let names: Vec<&str> = saved.unsaved.iter().map(|unsaved| unsaved.name.as_str()).collect();
+    assert_eq!(names, ["half", "holder"]);
+    holds(&mut session, "assert kept == {1}");
+}
+
+#[test]
+fn settings_of_libraries_come_back() {
+    let (mut session, saved) = brought_back(
+        "import numpy as np, pandas as pd, matplotlib.pyplot as plt\n\
+         plt.style.use('ggplot'); plt.rcParams['figure.figsize'] = (3, 2)\n\
+         pd.set_option('display.max_rows', 7); pd.options.display.float_format = '{:.2f}'.format\n\
+         np.set_printoptions(precision=2); np.seterr(divide='raise')\n\
+         colors = plt.rcParams['axes.prop_cycle']",
+    );
+    assert_eq!(saved.settings, ["matplotlib", "numpy-errors", "numpy-printing", "pandas"]);
+    holds(
+        &mut session,
+        "
+assert list(plt.rcParams['figure.figsize']) == [3, 2] and plt.rcParams['axes.prop_cycle'] == colors
+assert pd.get_option('display.max_rows') == 7 and pd.options.display.float_format(1) == '1.00'
+assert np.get_printoptions()['precision'] == 2 and np.geterr()['divide'] == 'raise'
+",
+    );
+    let (_, saved) = brought_back("import numpy, pandas, matplotlib.pyplot");
+    assert_eq!(saved.settings, [""; 0], "nobody has set anything");
+}
+
 #[test]
 fn two_names_of_one_object_stay_one() {
     let (mut session, saved) = brought_back(
@@ -256,7 +295,9 @@ import numpy as np, pandas as pd
 rows = [1, 2]; also = rows; inside = {'rows': rows, 'more': (rows,)}
 grid = [[0] * 2] * 3
 frame = pd.DataFrame({'a': [1]}); same_frame = frame; holder = {'frame': frame}
-array = np.zeros(4); again = array; view = array[1:]
+array = np.zeros(4); again = array; view = array[1:]; inside_out = {'reversed': array[::-1]}
+table = np.arange(6).reshape(2, 3); row = table[1]; turned = table.T
+columns = np.zeros((2, 3), order='F'); column = columns[:, 1]
 loop = []; loop.append(loop)
 alone, lonely = [1, [2]], np.ones(2)
 ",
@@ -265,11 +306,11 @@ alone, lonely = [1, [2]], np.ones(2)
     let ways: Vec<(&str, Way)> = saved.saved.iter().map(|one| (one.name.as_str(), one.way)).collect();
     let is_plain = |one: &&(&str, Way)| one.1 != Way::Session;
     let plain: Vec<&(&str, Way)> = ways.iter().filter(is_plain).collect();
-    assert_eq!(plain, [&("alone", Way::Value), &("lonely", Way::Npy), &("view", Way::Npy)]);
+    let expected = [("alone", Way::Value), ("column", Way::Npy), ("columns", Way::Npy), ("lonely", Way::Npy)];
+    assert_eq!(plain, expected.each_ref());
     let copies: Vec<(&str, &str)> =
         saved.copies.iter().map(|copy| (copy.name.as_str(), copy.of.as_str())).collect();
-    // By the last of its names.
-    assert_eq!(copies, [("view", "again")]);
+    assert_eq!(copies, [("columns", "column")], "nobody can begin in the middle of another order");
     holds(
         &mut session,
         "
@@ -279,6 +320,8 @@ grid[0].append(1); assert grid[2] == [0, 0, 1]
 assert same_frame is frame and holder['frame'] is frame
 assert again is array and loop[0] is loop
 assert alone == [1, [2]] and lonely.tolist() == [1, 1] and view.tolist() == [0, 0, 0]
+array[3] = 7; assert view[2] == 7 and inside_out['reversed'][0] == 7
+table[1, 2] = 8; assert row[2] == 8 and turned[2, 1] == 8
 ",
     );
 }
@@ -554,6 +597,7 @@ fn no_file_name_becomes_code() {
             id: &id,
             artifacts,
             packages: vec!["pillow==1", &id],
+            imports: vec![(&id, "os"), ("module", &id)],
             seeds: vec![(&id, 3)],
             variables: None,
         };
@@ -568,7 +612,7 @@ fn no_file_name_becomes_code() {
     run_script(
         r"
 import ast, builtins, json, keyword, sys
-allowed = {'read_csv', 'read_parquet', 'read_text', 'read_bytes', 'loads', 'load', 'Path', 'print', 'open', 'copy', 'strip'}
+allowed = {'read_csv', 'read_parquet', 'read_text', 'read_bytes', 'loads', 'load', 'Path', 'print', 'open', 'copy', 'strip', 'suppress'}
 for cell in json.load(open(sys.argv[1], encoding='utf-8')):
     tree = ast.parse(cell['source'])
     nodes = list(ast.walk(tree))

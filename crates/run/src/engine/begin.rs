@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use text::error_chain;
 
 use super::{Engine, EngineError, Settings};
+use crate::PythonSession;
 use crate::control;
 use crate::event::{Event, FORMAT, What};
 use crate::plan::{Kind, Plan};
@@ -210,7 +211,8 @@ impl Engine<'_> {
                 self.sweep(&stage_id, attempt)?;
                 self.append(lost(state, StageState::Interrupted))?;
             }
-            let to = match stage_checkpoint::emergency(&self.layout, &stage_id, attempt, reason) {
+            let session = PythonSession::after_loss(&self.layout, &stage_id, attempt);
+            let to = match stage_checkpoint::emergency(&self.layout, &stage_id, attempt, reason, session) {
                 Ok((checkpoint, warnings)) => {
                     for text in warnings {
                         self.append(What::Warning { stage_id: Some(stage_id.clone()), text })?;

@@ -84,13 +84,18 @@ pub(super) struct Checker<'a, 'r, 't> {
 fn warning(stage: &StageLayer) -> Option<Problem> {
     let limit = stage.max_duration.as_ref()?;
     let is_long = limit.value > LONGEST_WITHOUT_CHECKPOINT;
-    (is_long && stage.mid_stage_checkpoints != Some(true)).then(|| {
-        limit.place.problem(format!(
-            "`{}` may run for {} s without a checkpoint; split it, or let it print `[CHECKPOINT:saved:…]` and say \
-             `midStageCheckpoints = true`",
-            stage.id.as_ref().map_or("the stage", |id| &id.value),
-            limit.value.as_secs()
-        ))
+    let is_unchecked = stage.is_unchecked == Some(true);
+    (is_long && (is_unchecked || stage.mid_stage_checkpoints != Some(true))).then(|| {
+        let id = stage.id.as_ref().map_or("the stage", |id| &id.value);
+        let (longest, most) = (limit.value.as_secs(), LONGEST_WITHOUT_CHECKPOINT.as_secs());
+        limit.place.problem(match is_unchecked {
+            true => format!("`{id}` may run for {longest} s without a checkpoint (`unchecked = true`)"),
+            false => format!(
+                "`{id}` may run for {longest} s: it is interrupted after {most} s without a checkpoint. Split it, or let it \
+                 print `[CHECKPOINT:saved:…]` at least that often and say `midStageCheckpoints = true`; `unchecked = true` \
+                 lets it run without"
+            ),
+        })
     })
 }
 
@@ -239,6 +244,7 @@ impl<'a, 'r, 't> Checker<'a, 'r, 't> {
             max_duration: draft.max_duration.as_ref().map_or(DEFAULT_DURATION, |limit| limit.value),
             dependencies,
             is_retryable,
+            is_unchecked: draft.is_unchecked.unwrap_or(false),
             retries: draft.retries.as_ref().map_or(0, |retries| retries.value),
             resources: resources::finish(&draft.resources.clone().unwrap_or_default()),
             backoff: draft.backoff.unwrap_or_default(),

@@ -92,6 +92,8 @@ table! {
         store: Choice<Storing> = Storing::Copy;
         /// Whether it prints `[CHECKPOINT:saved:…]` by itself.
         mid_stage_checkpoints as "midStageCheckpoints": Boolean = false;
+        /// Whether it may run for longer than 240 seconds without a checkpoint.
+        is_unchecked as "unchecked": Boolean = false;
         /// When it counts as stalled.
         stall: Nested<Stall> = Stall::default();
         /// How long it may take to end by itself after each signal.

@@ -7,7 +7,7 @@ use checkpoint::Depth;
 use checkpoint::layout::Layout;
 use checkpoint::manifest::{Artifact, Manifest, Status};
 use kernel::CellEnding;
-use kernel::notebook::{self, NewCell, rehydration_cell_id};
+use kernel::notebook::{NewCell, rehydration_cell_id};
 use kernel::python_environment;
 use kernel::rehydration::{self, Checkpoint, Pickles, SavedVariables};
 use serde_json::{Value, json};
@@ -41,7 +41,11 @@ impl SharedSession {
         }
         last_saved.passed_over.into_iter().for_each(warn);
         let Some(mut manifest) = last_saved.manifest else {
-            tell_where_it_goes_on(layout, warn);
+            if let Some(cell) = super::last_executed_cell(layout) {
+                warn(format!(
+                    "there is no valid checkpoint to rehydrate: the session goes on after {cell}, with none of its variables"
+                ));
+            }
             return Ok(());
         };
         self.counted_before = self.counted_before.max(manifest.execution_count);
@@ -70,7 +74,11 @@ impl SharedSession {
                 }
             ));
         }
-        if manifest.artifacts.is_empty() {
+        let is_nothing_to_load = {
+            let checkpoint = Checkpoint::of(&manifest, None);
+            checkpoint.artifacts.is_empty() && checkpoint.imports.is_empty()
+        };
+        if is_nothing_to_load {
             return Ok(());
         }
         let drift: Vec<String> = self
@@ -148,18 +156,6 @@ impl SharedSession {
         } else {
             Err(failed(format!("`{}` is not there", missing.join("`, `"))))
         }
-    }
-}
-
-fn tell_where_it_goes_on(layout: &Layout, warn: &dyn Fn(String)) {
-    // A notebook that cannot be read is told when a cell is put into it.
-    let last = notebook::last_executed(&layout.notebook()).unwrap_or_default();
-    if let Some(last) = last.filter(|last| last.run.as_deref() == Some(layout.run())) {
-        warn(format!(
-            "there is no valid checkpoint to rehydrate: the session goes on after cell {} of `{}`, with none of its variables",
-            last.place + 1,
-            layout.relative(&layout.notebook())
-        ));
     }
 }
 

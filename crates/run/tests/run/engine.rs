@@ -3,7 +3,7 @@
 use checkpoint::layout::Layout;
 use jiff::Timestamp;
 use run::engine::{self, PlanText, Settings};
-use run::event::{Accepted, FORMAT, What};
+use run::event::{Accepted, FORMAT, HowEnded, What};
 use run::fingerprint;
 use run::plan::Plan;
 use run::record::Recorder;
@@ -76,4 +76,47 @@ fn of_ten_thousand_stages_the_first_pending_one_begins() {
     assert_eq!(started.unwrap().as_deref(), Some("S09999_do_work"));
     // Without a `PATH` nothing can be started, which is a failed stage and not an error of the engine.
     assert!(matches!(state, Ok(RunState::Failed | RunState::Completed)), "{state:?}");
+}
+
+/// Success criterion 1: what may run for long saves a checkpoint at least every so often, or has said that it does not.
+#[test]
+fn a_long_stage_that_saves_no_checkpoint_is_interrupted() {
+    let root = tempfile::tempdir().unwrap();
+    let stage = |id: &str, command: &str| {
+        format!(
+            "[[stage]]\nstageId = \"{id}\"\ngoal = \"Do the work of this stage\"\nmaxDurationSec = 100\n{command}\n"
+        )
+    };
+    let text = [
+        "title = \"t\"\n".to_owned(),
+        stage("S01_work_silently", "command = 'exec sleep 100'"),
+        stage("S02_work_unchecked", "command = 'sleep 4'\nunchecked = true"),
+        stage(
+            "S03_work_stepwise",
+            "command = 'for step in $(seq 40); do echo \"[CHECKPOINT:saved:id=$step]\"; sleep 0.1; done'\nmidStageCheckpoints = true",
+        ),
+    ]
+    .concat();
+    let plan = Plan::read("plan.toml", &text, root.path()).unwrap();
+    let plan = PlanText { plan, text, file: None };
+    let settings = Settings {
+        jobs: 3,
+        longest_unchecked: std::time::Duration::from_secs(3),
+        environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+        ..Settings::default()
+    };
+    let mut ended = Vec::new();
+    let state = engine::run(root.path(), plan, "r", &settings, &mut |event| {
+        if let What::StageState { stage_id, ending: Some(ending), .. } = &event.what {
+            ended.push((stage_id.clone(), ending.how));
+        }
+    });
+    assert_eq!(state.unwrap(), RunState::Interrupted);
+    ended.sort_by(|one, other| one.0.cmp(&other.0));
+    let expected = [
+        ("S01_work_silently", HowEnded::NoCheckpoint),
+        ("S02_work_unchecked", HowEnded::Exited),
+        ("S03_work_stepwise", HowEnded::Exited),
+    ];
+    assert_eq!(ended, expected.map(|(stage, how)| (stage.to_owned(), how)));
 }

@@ -191,6 +191,7 @@ fn a_long_stage_without_checkpoints_of_its_own_is_warned_about() {
     assert_eq!(warnings("maxDurationSec = 240"), 0);
     assert_eq!(warnings("maxDurationSec = 241"), 1);
     assert_eq!(warnings("maxDurationSec = 600\nmidStageCheckpoints = true"), 0);
+    assert_eq!(warnings("maxDurationSec = 600\nunchecked = true"), 1, "which the report shows");
     let day =
         Plan::read("plan.toml", &stage("maxDurationSec = 86400\nmidStageCheckpoints = true"), root.path());
     assert_eq!(day.unwrap().stages[0].max_duration, Duration::from_secs(86_400));

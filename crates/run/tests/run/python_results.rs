@@ -1,10 +1,11 @@
 //! A run that was edited, retried or interrupted ends with the results of one that was not: real kernels, real sessions.
 
+use checkpoint::manifest::Manifest;
 use run::event::What;
 use run::report::Report;
 use run::state::{RunState, StageState};
 
-use crate::python_runs::{Project, TITLE, stage};
+use crate::python_runs::{Project, TITLE, source, stage};
 
 fn after(id: &str, before: &str, code: &str) -> String {
     stage(id, code, &format!("dependencies = [\"{before}\"]"))
@@ -256,4 +257,49 @@ fn plots_are_in_the_notebook_and_in_the_report() {
     let markdown = report.markdown(None);
     let images: Vec<&str> = markdown.lines().filter(|line| line.starts_with("![")).collect();
     assert_eq!(images, ["![curve of all.png](run-001/S02_draw_curve/curve%20of%20all.png)"]);
+}
+
+/// Spec 5, 4.2.1: without its variables, a session has at least its imports again.
+#[test]
+fn modules_are_imported_again_also_where_variables_are_not_saved() {
+    let mut project = Project::new();
+    let first = stage("S01_load_tools", "import statistics\nimport matplotlib.pyplot as plt", "");
+    let second = after(
+        "S02_use_tools",
+        "S01_load_tools",
+        &format!("{FAILS_ONCE}\n{}", write("(plt.__name__, statistics.mean([1, 3]))")),
+    );
+    let plan = format!("title = \"houses\"\n{first}{second}");
+    assert_eq!(project.run(&plan), RunState::Failed);
+    let state = project.resume(&plan);
+    completed(&project, state);
+    assert_eq!(result(&project, "S02_use_tools"), "('matplotlib.pyplot', 2)");
+}
+
+/// Spec 5, 2.1.2 and 3.4: the notebook shows where a stage was cut short, and the manifest says which cell that is.
+#[test]
+fn an_emergency_has_its_cell_in_the_notebook() {
+    let mut project = Project::new();
+    let first = stage("S01_load_data", "data = [1, 2]", "");
+    let second = after("S02_fail_always", "S01_load_data", "1 / 0");
+    assert_eq!(project.run(&format!("{TITLE}{first}{second}")), RunState::Failed);
+    let listing = checkpoint::list(project.root(), Some("houses"), Some("run-001")).unwrap();
+    let [emergency, saved] = listing.checkpoints.as_slice() else { panic!("{listing:?}") };
+    let path = project.layout().manifest(&emergency.checkpoint_id).unwrap();
+    let manifest = Manifest::parse(&std::fs::read(&path).unwrap()).unwrap().manifest;
+    let cells = project.notebook();
+    let cell = cells.last().unwrap();
+    assert_eq!(cell["id"], manifest.notebook.checkpoint_cell_id.as_str());
+    assert_eq!(cell["metadata"]["tags"][0], "gyoshu-checkpoint");
+    let id = &emergency.checkpoint_id;
+    let marker = format!(
+        "[CHECKPOINT:emergency:id={id}:stage=S02_fail_always:manifest=reports/houses/checkpoints/run-001/{id}/checkpoint.json:reason=error]"
+    );
+    assert_eq!(source(cell), format!("# {marker}\n# {}\nprint(\"{marker}\")", manifest.created_at));
+    // Whoever resumes from it begins with what the stage before left.
+    let before = &project.saved()[0];
+    assert_eq!(before.checkpoint_id, saved.checkpoint_id);
+    assert_eq!(manifest.rehydration, before.rehydration);
+    assert_eq!(manifest.python_env.python_path, before.python_env.python_path);
+    assert_eq!(manifest.execution_count, 2);
 }

@@ -9,7 +9,6 @@ use checkpoint::{SaveRequest, add_partial, emergency};
 use jiff::Timestamp;
 use transcript::visible;
 
-use super::save::notebook;
 use super::{CheckpointCommonArguments, StageArguments, reason_words};
 use crate::error::CommandError;
 use crate::printer::{FAINT, GOOD, Printer, STRONG};
@@ -43,7 +42,7 @@ pub(super) fn run(arguments: &EmergencyArguments, printer: &Printer) -> Result<E
     let mut request = SaveRequest::emergency(&arguments.run.stage, arguments.reason, Timestamp::now());
     request.session.clone_from(&arguments.run.session);
     request.execution_count = arguments.run.execution_count;
-    request.notebook = notebook(&arguments.run);
+    request.notebook = arguments.run.notebook(&layout, &folder)?;
     let mut saved = emergency(&layout, &request)?;
     let mut code = ExitCode::SUCCESS;
     if !arguments.add.is_empty() {
@@ -57,12 +56,13 @@ pub(super) fn run(arguments: &EmergencyArguments, printer: &Printer) -> Result<E
             }
         }
     }
+    let cell_append_succeeded = arguments.run.append_cell(&layout, &saved.sealed.manifest, printer);
     let output = EmergencyOutput {
         success: true,
         action: "emergency",
         checkpoint: CheckpointOutput::new(&layout, &saved),
         reason: saved.sealed.manifest.reason,
-        cell_append_succeeded: false,
+        cell_append_succeeded,
         artifacts_validated: false,
     };
     printer.answer(arguments.common.json, &output, || {

@@ -47,7 +47,7 @@ fn text(output: &ListOutput, width: Option<usize>) -> String {
         table.row([
             Cell::styled(mark, style),
             Cell::styled(visible(&found.checkpoint_id), STRONG),
-            found.status.name().into(),
+            found.standing().into(),
             counted(found.artifact_count, "artifact").into(),
             place.into(),
         ]);

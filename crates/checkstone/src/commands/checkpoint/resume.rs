@@ -8,6 +8,7 @@ use checkpoint::layout::Layout;
 use checkpoint::output::ResumeOutput;
 use checkpoint::{CheckpointSearch, Depth, last_valid};
 use run::record::Record;
+use run::runs;
 use text::counted;
 use transcript::visible;
 
@@ -50,6 +51,12 @@ pub(super) fn run(
     if found.checkpoint.as_ref().is_some_and(|usable| is_completed(&root, &title, &usable.run)) {
         output.next_stage_id = None;
     }
+    if found.checkpoint.is_none() {
+        let runs = runs::all(&root).into_iter().map(|found| found.layout);
+        let is_meant = |run: &str| arguments.which.run.as_deref().is_none_or(|wanted| wanted == run);
+        let newest = runs.filter(|run| run.title() == title).find(|layout| is_meant(layout.run()));
+        output.last_executed_cell = newest.and_then(|layout| run::last_executed_cell(&layout));
+    }
     printer.answer(arguments.common.json, &output, || text(&output, &found))?;
     Ok(if output.found { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -79,6 +86,9 @@ fn text(output: &ResumeOutput, found: &CheckpointSearch) -> String {
     }
     let Some(usable) = &found.checkpoint else {
         let _ = writeln!(text, "{BAD}✗{BAD:#} no checkpoint can be used ({} looked at)", found.searched);
+        if let Some(cell) = &output.last_executed_cell {
+            let _ = writeln!(text, "  the last that was executed is {}", visible(&cell.to_string()));
+        }
         return text;
     };
     let manifest = &usable.sealed.manifest;
@@ -88,7 +98,7 @@ fn text(output: &ResumeOutput, found: &CheckpointSearch) -> String {
         visible(&usable.id),
         visible(&usable.run),
         visible(&manifest.stage_id),
-        manifest.status.name(),
+        manifest.standing(),
         visible(&manifest.created_at),
     );
     if !usable.to_restore.is_empty() {

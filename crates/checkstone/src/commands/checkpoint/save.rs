@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use checkpoint::manifest::{NotebookReference, Reason, Status, TrustLevel};
+use checkpoint::manifest::{Reason, Status, TrustLevel};
 use checkpoint::output::{CheckpointOutput, SaveOutput};
 use checkpoint::{DEFAULT_KEEP, Depth, SaveRequest, SaveWarning, SizeLimits, save};
 use jiff::Timestamp;
@@ -23,7 +23,8 @@ use crate::typed_word::word;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone checkpoint save --title churn --run run-001 --stage S01_load_data data/clean.parquet
-  checkstone checkpoint save --title churn --run run-001 --stage S02_train_model --full model.pkl metrics.json --json")]
+  checkstone checkpoint save --title churn --run run-001 --stage S02_train_model --full model.pkl metrics.json --json
+  checkstone checkpoint save --title churn --run run-001 --stage S03_plot_data --notebook notebooks/churn.ipynb plot.png")]
 pub(super) struct SaveArguments {
     /// The files that the stage made
     artifacts: Vec<PathBuf>,
@@ -63,12 +64,13 @@ pub(super) fn run(arguments: &SaveArguments, printer: &Printer) -> Result<ExitCo
     request.reason = arguments.reason;
     request.trust = arguments.trust;
     request.execution_count = arguments.run.execution_count;
-    request.notebook = notebook(&arguments.run);
+    request.notebook = arguments.run.notebook(&layout, &folder)?;
     request.artifacts = arguments.artifacts.iter().map(|path| folder.join(path)).collect();
     request.depth = if arguments.full { Depth::Full } else { Depth::Quick };
     request.limits = SizeLimits { warn: arguments.warn_size, refuse: arguments.max_size };
     request.keep = arguments.keep;
     let saved = save(&layout, &request)?;
+    arguments.run.append_cell(&layout, &saved.sealed.manifest, printer);
     let warnings: Vec<String> = saved.warnings.iter().map(warning).collect();
     for warning in &warnings {
         printer.warning(Warning::new(warning));
@@ -83,15 +85,6 @@ pub(super) fn run(arguments: &SaveArguments, printer: &Printer) -> Result<ExitCo
         warnings,
     };
     printer.answer(arguments.common.json, &output, || text(&output))
-}
-
-pub(super) fn notebook(arguments: &StageArguments) -> NotebookReference {
-    let mut notebook = NotebookReference::default();
-    if let (Some(path), Some(cell)) = (&arguments.notebook, &arguments.cell) {
-        notebook.path.clone_from(path);
-        notebook.checkpoint_cell_id.clone_from(cell);
-    }
-    notebook
 }
 
 fn warning(warning: &SaveWarning) -> String {

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use agents::registration::settings;
 use anstyle::Style;
 use autosave::AutonomousExecution;
+use checkpoint::Depth;
+use checkpoint::layout::Layout;
 use serde::Serialize;
 use transcript::{Agent, visible};
 
@@ -129,8 +131,12 @@ impl StatusOutput<'_> {
         for resumable in &self.resumable {
             line("resumable", &resumable.sentence());
         }
-        if let Some(LastCheckpoint { checkpoint_id, stage_id, status, .. }) = &self.last_checkpoint {
-            line("checkpoint", &format!("{} of {}, {status}", visible(checkpoint_id), visible(stage_id)));
+        if let Some(LastCheckpoint { checkpoint_id, stage_id, standing, resumable, .. }) =
+            &self.last_checkpoint
+        {
+            let broken = if *resumable { "" } else { ", not valid" };
+            let (id, stage) = (visible(checkpoint_id), visible(stage_id));
+            line("checkpoint", &format!("{id} of {stage}, {standing}{broken}"));
         }
         if !self.reductions.is_empty() {
             let _ = writeln!(text, "\n{STRONG}What reduced checking{STRONG:#}");
@@ -238,8 +244,28 @@ pub(super) struct CallingSession {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LastCheckpoint {
-    pub(super) checkpoint_id: String,
-    pub(super) stage_id: String,
-    pub(super) created_at: String,
-    pub(super) status: &'static str,
+    checkpoint_id: String,
+    stage_id: String,
+    created_at: String,
+    status: &'static str,
+    /// Whether a run can go on from it: it is valid, or what is missing is kept.
+    resumable: bool,
+    #[serde(skip)]
+    standing: &'static str,
+}
+
+impl LastCheckpoint {
+    pub(super) fn newest(project: &Path) -> Option<Self> {
+        let newest = checkpoint::list(project, None, None).ok()?.checkpoints.into_iter().next()?;
+        let layout = Layout::new(project, &newest.report_title, &newest.run_id).ok()?;
+        let checked = checkpoint::validate(&layout, &newest.checkpoint_id, Depth::Quick);
+        Some(Self {
+            resumable: checked.is_ok_and(|checked| checked.is_usable()),
+            standing: newest.standing(),
+            status: newest.status.name(),
+            checkpoint_id: newest.checkpoint_id,
+            stage_id: newest.stage_id,
+            created_at: newest.created_at,
+        })
+    }
 }

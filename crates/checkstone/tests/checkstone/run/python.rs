@@ -90,6 +90,9 @@ fn what_a_cell_had_put_out_when_checkstone_was_killed_is_on_disk_and_in_the_note
     let whole = cells.iter().find(|(source, _)| source.contains("'whole'")).unwrap();
     assert_eq!(whole.1, "half 1\n**shown**more\nwhole 2\n");
     assert!(!project.read("notebooks/study.ipynb").contains("\"running\""));
+    // It stands for the emergency checkpoint of the attempt that was lost.
+    let emergencies = cells.iter().filter(|(source, _)| source.starts_with("# [CHECKPOINT:emergency:"));
+    assert_eq!(emergencies.count(), 1);
     assert_eq!(accepted_by_origin(&project), 3);
 }
 

@@ -58,6 +58,88 @@ fn it_goes_on_with_what_failed() {
     ");
 }
 
+/// Spec 5, 4.3.2: a person sees what there is to go on from, and decides.
+#[test]
+fn a_person_at_a_terminal_is_shown_what_was_found_and_asked() {
+    let project = three();
+    project.workplace.write("go", "");
+    let answered = |answer: &str, more: &[&str]| {
+        let (person, terminal) = crate::trust::terminal();
+        rustix::io::write(&person, answer.as_bytes()).unwrap();
+        let mut command = project.checkstone(&[&["resume"], more].concat());
+        command.stdin(std::process::Stdio::from(terminal)).answer()
+    };
+    let refused = answered("n\n", &[]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    insta::assert_snapshot!(without_durations(&refused.stderr), @"
+    run r1 of study: FAILED, 2 of 3 stages completed
+    checkpoint: ckpt-emergency-000003-[id] of S03_finish_all, interrupted, [time]
+    to run: S03_finish_all
+    Resume it? [y/N]
+    ");
+    assert_eq!(attempts(&project), [1, 1, 1]);
+    // Somebody who says so is not asked.
+    let resumed = answered("n\n", &["--yes"]);
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert_eq!(attempts(&project), [1, 1, 2]);
+    // One without a valid checkpoint, and with everything to run.
+    std::fs::remove_dir_all(project.path("reports/study/r1")).unwrap();
+    for checkpoint in project.checkpoints() {
+        let id = checkpoint["checkpointId"].as_str().unwrap();
+        std::fs::remove_dir_all(project.path(&format!("reports/study/checkpoints/r1/{id}"))).unwrap();
+    }
+    std::fs::remove_dir_all(project.path("reports/study/checkpoints/.store")).unwrap();
+    let resumed = answered("y\n", &["r1"]);
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    let question = resumed.stderr.split_inclusive("[y/N] ").next().unwrap();
+    insta::assert_snapshot!(without_durations(question), @"
+    run r1 of study: COMPLETED, 3 of 3 stages completed
+    checkpoint: none that is valid
+    to run: S01_load_data, S02_count_lines, S03_finish_all
+    Resume it? [y/N]
+    ");
+}
+
+/// A completed run whose plan was edited is what somebody means who just says `resume`.
+#[test]
+fn a_completed_run_whose_plan_has_changed_is_taken_without_its_name() {
+    let project = three();
+    project.workplace.write("go", "");
+    assert_eq!(project.resume().code, Some(0));
+    assert_eq!(project.output(&["resume"]).code, Some(3), "nothing has changed");
+    let changed = project.read("plan.toml").replace("wc -l", "wc -c");
+    project.workplace.write("plan.toml", &changed);
+    let resumed = project.output(&["resume"]);
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert_eq!(attempts(&project), [1, 2, 3]);
+    assert_eq!(project.read("reports/study/r1/S03_finish_all/final.txt"), "4\n");
+    assert_eq!(project.output(&["resume"]).code, Some(3));
+}
+
+/// Nobody expects `reports` in the folder from which they happened to name a plan.
+#[test]
+fn outside_a_repository_the_folder_of_the_plan_is_the_root() {
+    let project = Project::new("");
+    let outside = tempfile::tempdir().unwrap();
+    let study = outside.path().join("study");
+    std::fs::create_dir(&study).unwrap();
+    std::fs::write(study.join("raw.txt"), "b\na\n").unwrap();
+    let first = stage(
+        "S01_sort_lines",
+        "command = 'sort raw.txt > $CHECKSTONE_ARTIFACT_DIR/sorted.txt'\ninputs = { raw = \"raw.txt\" }",
+    );
+    std::fs::write(study.join("plan.toml"), plan(&[first])).unwrap();
+    let mut run = project.checkstone(&["run", "study/plan.toml", "--id", "r1"]);
+    let done = run.current_dir(outside.path()).answer();
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let sorted = std::fs::read_to_string(study.join("reports/study/r1/S01_sort_lines/sorted.txt")).unwrap();
+    assert_eq!(sorted, "a\nb\n");
+    assert!(!outside.path().join("reports").exists());
+    // In the plan's folder it is found again.
+    let resumed = project.checkstone(&["resume", "r1"]).current_dir(&study).answer();
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+}
+
 #[test]
 fn what_has_changed_is_run_again_and_no_more_than_that() {
     let project = three();
@@ -403,7 +485,7 @@ fn checkpoints_of_others_do_not_push_out_what_a_stage_saved() {
     S01_work_long  warning: it begins anew, for what it had saved in `ckpt-000011-[id]` cannot be brought back: Manifest not found: reports/study/checkpoints/r1/ckpt-000011-[id]/checkpoint.json
     S01_work_long  running, at most [duration], attempt 3
     S01_work_long  [CHECKPOINT:saved:id=half]
-    S01_work_long  checkpoint ckpt-000013-[id] (interrupted), 1 artifact
+    S01_work_long  checkpoint ckpt-000013-[id] (mid-stage), 1 artifact
     S01_work_long  checkpoint ckpt-000014-[id], 1 artifact
     S01_work_long  completed in [duration], 1 artifact
     S02_do_other  as it was, not run again

@@ -113,6 +113,7 @@ fn status_and_session_start_tell_what_is_resumable() {
     let last = &status["lastCheckpoint"];
     assert_eq!((&last["stageId"], &last["status"]), (&json!("S02_fail_once"), &json!("interrupted")));
     assert_eq!(last["checkpointId"], project.checkpoints()[0]["checkpointId"]);
+    assert_eq!(last["resumable"], true);
     let shown = project.output(&["status"]);
     insta::assert_snapshot!(without_durations(&shown.stdout), @"
     gate        off: there is no policy here
@@ -136,6 +137,13 @@ fn status_and_session_start_tell_what_is_resumable() {
     let status = project.workplace.json(&["status", "--json"], "status.schema.json");
     assert_eq!(status["resumable"], json!([]));
     assert_eq!(status["lastCheckpoint"]["status"], "saved");
+    // Its own validity, whatever there is to resume.
+    let id = status["lastCheckpoint"]["checkpointId"].as_str().unwrap();
+    let manifest = format!("reports/study/checkpoints/r1/{id}/checkpoint.json");
+    let damaged = project.read(&manifest).replace("\"executionCount\": ", "\"executionCount\": 1");
+    project.workplace.write(&manifest, &damaged);
+    let status = project.workplace.json(&["status", "--json"], "status.schema.json");
+    assert_eq!(status["lastCheckpoint"]["resumable"], false);
     let silent = project.workplace.hook("SessionStart", json!({"source": "clear"}));
     assert_eq!(silent, serde_json::Value::Null);
 }
