@@ -70,7 +70,7 @@ pub fn of_new_run(plan: &Plan, layout: &Layout, runs: &[Layout]) -> Vec<StageOut
 /// Whether earlier runs made all that the Python stages of a new one would make: if one of them has to run, then all of those
 /// before it, since what they left in the session is not there.
 pub(crate) fn is_session_made(plan: &Plan, layout: &Layout, earlier: &EarlierRuns) -> bool {
-    new_run(plan, layout, earlier, SessionUse::Whole).is_session_made()
+    plan.session_turns().is_empty() || new_run(plan, layout, earlier, SessionUse::Whole).is_session_made()
 }
 
 /// What Python stages of earlier runs are good for.

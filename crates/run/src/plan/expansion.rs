@@ -175,20 +175,20 @@ impl Plan {
             stages.iter().flatten().any(|known| known.place == stage)
         };
         let Some((draft, _)) = self.expansion.stages.iter().enumerate().find(is_it) else { return Ok(None) };
-        let mut plan = self.clone();
         let mut reader = Reader::new(&self.written.file, &self.written.text, Quoting::Values);
         let mut is_wanted = false;
+        let mut lists = Vec::new();
         for index in 0..self.written.drafts.len() {
             for (axis, kind, reference) in self.written.lists_of(index) {
                 let key = (index, axis.name.value.clone());
-                if reference.draft != draft || plan.expansion.lists.contains_key(&key) {
+                if reference.draft != draft || self.expansion.lists.contains_key(&key) {
                     continue;
                 }
                 is_wanted = true;
                 let shown = format!("{}/{}", self.written.id(draft), reference.path);
                 let path = published.join(self.written.declared(draft, &reference.path).unwrap_or_default());
                 match fan_out::items(kind, &path, &shown, self.written.most_instances) {
-                    Ok(items) => drop(plan.expansion.lists.insert(key, items)),
+                    Ok(items) => lists.push((key, items)),
                     Err(error) => reader.problems.push(list_place(axis).problem(error.to_string())),
                 }
             }
@@ -196,6 +196,8 @@ impl Plan {
         if !is_wanted {
             return Ok(None);
         }
+        let mut plan = self.clone();
+        plan.expansion.lists.extend(lists);
         if reader.problems.is_empty() {
             let written = std::sync::Arc::clone(&self.written);
             Checker::new(&written, &mut reader, std::mem::take(&mut plan.expansion)).expand(&mut plan);
