@@ -74,6 +74,11 @@ impl<'a> Display<'a> {
     pub(crate) fn know(&mut self, plan: &Plan, layout: &Layout) {
         self.budgets = plan.stages.iter().map(|stage| (stage.id.clone(), stage.max_duration)).collect();
         self.budgets.extend(plan.waiting().into_iter().map(|waiting| (waiting.id, waiting.max_duration)));
+        // A run that goes on does not say once more what it has recorded.
+        if let Ok(record) = Record::read(&layout.events()) {
+            let instances = record.instances.into_values().flatten();
+            self.parameters.extend(instances.map(|instance| (instance.stage_id, instance.parameters)));
+        }
         self.layout = Some(layout.clone());
     }
 
@@ -342,6 +347,7 @@ pub(crate) fn outlook(
                 Would::Run => (STRONG, "would run: "),
                 Would::Maybe => (DOUBTFUL, "may run: "),
                 Would::Reuse => (FAINT, ""),
+                Would::LeaveOut => (FAINT, "left out: "),
             };
             let told = format!("{would}{}", visible(&stage.why));
             table
@@ -350,7 +356,7 @@ pub(crate) fn outlook(
         let count = |would| output.stages.iter().filter(|stage| stage.would == would).count();
         let (run, maybe) = (count(Would::Run), count(Would::Maybe));
         let may = if maybe > 0 { format!(", and {maybe} may run") } else { String::new() };
-        let all = counted(output.stages.len(), "stage");
+        let all = counted(output.stages.len() - count(Would::LeaveOut), "stage");
         format!("{}{run} of {all} would run{may}\n", table.lines(printer.width()))
     })
 }
@@ -405,7 +411,7 @@ fn stages_of(record: &Record, plan: &Plan) -> Vec<(String, String)> {
     known.chain(waiting).collect()
 }
 
-fn with_parameters(id: &str, parameters: &str) -> String {
+pub(crate) fn with_parameters(id: &str, parameters: &str) -> String {
     match parameters {
         "" => visible(id),
         parameters => format!("{} ({})", visible(id), visible(parameters)),

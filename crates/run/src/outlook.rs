@@ -37,6 +37,8 @@ text::named! {
         /// It runs only if a stage before it makes something else than before.
         Maybe = "maybe",
         Reuse = "reuse",
+        /// A condition keeps it from running.
+        LeaveOut = "leave-out",
     }
 }
 
@@ -156,7 +158,14 @@ impl DecidedPlan {
             would: Would::Maybe,
             why: format!("it is known only after {}", text::listed(waiting.waits_for)),
         });
-        self.decided.into_iter().flatten().map(|decided| decided.outlook).chain(waiting).collect()
+        let left_out = self.plan.left_out.iter().map(|id| StageOutlook {
+            stage_id: id.clone(),
+            parameters: String::new(),
+            would: Would::LeaveOut,
+            why: "its `when` does not hold, or what it reads is left out".to_owned(),
+        });
+        let decided = self.decided.into_iter().flatten().map(|decided| decided.outlook);
+        decided.chain(waiting).chain(left_out).collect()
     }
 }
 

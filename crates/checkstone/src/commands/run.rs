@@ -112,7 +112,11 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
             true => String::new(),
             false => format!(", and those of {}, which are known only during the run", waiting.join(", ")),
         };
-        printer.text(&format!("`{}` is sound: {stages}{later}\n", path.display()));
+        let left_out = match plan.plan.left_out.as_slice() {
+            [] => String::new(),
+            ids => format!("; left out: {}", ids.join(", ")),
+        };
+        printer.text(&format!("`{}` is sound: {stages}{later}{left_out}\n", path.display()));
         return Ok(ExitCode::SUCCESS);
     }
     let id = arguments.id.clone().unwrap_or_else(new_id);
@@ -162,7 +166,8 @@ fn up_to_date<'r>(plan: &Plan, runs: &'r [Layout]) -> Option<&'r Layout> {
     let newest = runs.first().filter(|layout| !control::is_taken(layout))?;
     let record = Record::read(&newest.events()).ok().filter(|record| !record.is_unfinished())?;
     let outlook = outlook::of_resume(plan, newest, &record, &[]);
-    let is_same = record.set == plan.set() && outlook.iter().all(|stage| stage.would == Would::Reuse);
+    let is_same = record.set == plan.set()
+        && outlook.iter().all(|stage| matches!(stage.would, Would::Reuse | Would::LeaveOut));
     (is_same && outlook::has_all_outputs(newest, &record)).then_some(newest)
 }
 

@@ -87,6 +87,14 @@ fn a_study_with_instances_that_are_known_only_during_the_run() {
     let again = project.resume();
     assert_eq!(again.code, Some(0), "{again:?}");
     assert_eq!(project.attempts("S02_train_model_d"), 1);
+    let told: Vec<&str> = again.stderr.lines().filter(|line| line.starts_with("S02_train_model_d")).collect();
+    assert_eq!(told, ["S02_train_model_d (part = 2, rate = 0.01)  as it was, not run again"]);
+    let listed = project.output(&["checkpoint", "list"]).stdout;
+    let last = |line: &str| line.rsplit("  ").next().unwrap_or_default().to_owned();
+    assert_eq!(
+        listed.lines().take(2).map(last).collect::<Vec<_>>(),
+        ["study r1 S03_compare_models", "study r1 S02_train_model_d (part = 2, rate = 0.01)"]
+    );
     // Another value makes another list, and only what is new runs.
     let more = project.output(&["resume", "r1", "--set", "parts=3"]);
     assert_eq!(more.code, Some(0), "{more:?}");
@@ -222,4 +230,43 @@ fn a_retry_waits_while_others_run() {
     let waiting = &events[place("S01_fail_once", "RESUMABLE", 1)];
     assert_eq!(waiting["reason"], "it is tried again in 1 s: exit status 1");
     assert!(place("S02_run_meanwhile", "COMPLETED", 1) < place("S01_fail_once", "RUNNING", 2));
+}
+
+/// A condition that does not hold: the plan says so before it runs, and a value that changes it makes the stage run.
+#[test]
+fn a_stage_may_be_left_out() {
+    let project = Project::new(&with_parameters(
+        "full = false",
+        &[
+            stage(
+                "S01_load_data",
+                "command = 'echo 1 > $CHECKSTONE_ARTIFACT_DIR/a'\noutputs = { a = \"a\" }",
+            ),
+            stage(
+                "S02_load_all",
+                "when = \"params.full\"\ncommand = 'echo 2 > $CHECKSTONE_ARTIFACT_DIR/a'\noutputs = { a = \"a\" }",
+            ),
+            stage("S03_draw_all", "command = 'true'\ninputs = \"S02_load_all/a\""),
+        ],
+    ));
+    let checked = project.output(&["run", "--check"]);
+    assert_eq!(checked.stdout, "`plan.toml` is sound: 1 stage; left out: S02_load_all, S03_draw_all\n");
+    let dry = |arguments: &[&str]| project.output(&[&["run", "--dry-run"], arguments].concat()).stdout;
+    insta::assert_snapshot!(dry(&[]), @"
+    S01_load_data  would run: it has not run yet
+    S02_load_all   left out: its `when` does not hold, or what it reads is left out
+    S03_draw_all   left out: its `when` does not hold, or what it reads is left out
+    1 of 1 stage would run
+    ");
+    assert_eq!(project.run().code, Some(0));
+    assert_eq!(project.states(), [("S01_load_data".to_owned(), "COMPLETED".to_owned())]);
+    insta::assert_snapshot!(dry(&["--set", "full=true"]), @"
+    S01_load_data  made by run `r1`
+    S02_load_all   would run: it has not run yet
+    S03_draw_all   would run: it has not run yet
+    2 of 3 stages would run
+    ");
+    let done = project.output(&["resume", "r1", "--set", "full=true"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert_eq!(project.read("reports/study/r1/S02_load_all/a"), "2\n");
 }
