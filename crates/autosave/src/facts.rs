@@ -35,7 +35,7 @@ const LONGEST_ERROR: usize = 240;
 const LONGEST_WORD: usize = 80;
 
 /// Stands for a text with a secret in it: notes are committed and pushed.
-const WITHHELD: &str = "(withheld: it looks like a secret)";
+pub const WITHHELD: &str = "(withheld: it looks like a secret)";
 
 /// Stands for a command in which no program was made out.
 const NOT_READ: &str = "(a command that could not be parsed)";
@@ -92,7 +92,7 @@ impl Facts {
         let teller = Teller { look, root: &root };
         Self {
             occasion,
-            branch,
+            branch: branch.map(|branch| teller.file(&branch)),
             asked: asked.map(|text| teller.text(text, LONGEST_PROMPT)).filter(|text| !text.is_empty()),
             files: files.iter().map(|file: &String| teller.file(file)).collect(),
             commands: teller.commands(&inputs.calls),

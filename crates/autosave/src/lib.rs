@@ -35,7 +35,7 @@ pub mod wish;
 pub use begun_saves::{EndedSaves, Listener};
 pub use continuation::{SIGNAL, continuation, signal};
 pub use ended_save::{ALLOW, EndedSave};
-pub use facts::{Facts, Occasion, Ran};
+pub use facts::{Facts, Occasion, Ran, WITHHELD};
 pub use look::{Gitleaks, Look};
 pub use mode::Switches;
 pub use planned_push::{NoPush, PlannedPush};

@@ -11,6 +11,7 @@ use checkpoint::layout::Layout;
 use checkpoint::manifest::MID_STAGE;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use jiff::Timestamp;
+use run::end_of_output::last_line;
 use run::engine::{EngineError, PlanText};
 use run::event::{Ending, Event, What};
 use run::outlook::{StageOutlook, Would};
@@ -261,7 +262,11 @@ impl<'a> Display<'a> {
             false => layout.attempt_output(stage, attempt),
         };
         let Ok(path) = path else { return String::new() };
-        if path.is_file() { format!(" (see `{}`)", visible(&layout.relative(&path))) } else { String::new() }
+        if !path.is_file() {
+            return String::new();
+        }
+        let said = last_line(&path).map(|line| format!("; it said: {}", visible(&line)));
+        format!("{} (see `{}`)", said.unwrap_or_default(), visible(&layout.relative(&path)))
     }
 
     /// The bars are gone, and what was left out is told.

@@ -515,7 +515,10 @@ fn outputs(stage: &Stage, artifacts: &Path, most: usize) -> Result<Vec<String>, 
     let folder = missing.iter().find(|path| artifacts.join(path).is_dir());
     match (folder, missing.is_empty()) {
         (Some(path), _) => Err(failed(format!("its output `{path}` is a folder without files"))),
-        (None, false) => Err(failed(format!("it did not write its output `{}`", missing.join("`, `")))),
+        (None, false) => Err(failed(format!(
+            "it did not write its output `{}` into `$CHECKSTONE_ARTIFACT_DIR`",
+            missing.join("`, `")
+        ))),
         (None, true) => Ok(files),
     }
 }

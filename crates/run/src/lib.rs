@@ -3,6 +3,7 @@
 mod attempt;
 pub mod control;
 mod earlier_runs;
+pub mod end_of_output;
 pub mod engine;
 pub mod event;
 mod executor;

@@ -9,13 +9,13 @@ mod markdown;
 mod story;
 mod words;
 
-use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use checkpoint::layout::Layout;
 use jiff::Timestamp;
 
-use crate::fingerprint;
+use crate::end_of_output;
 use crate::record::{self, RecordError};
 
 pub use figure::Figure;
@@ -113,7 +113,7 @@ fn excerpts(layout: &Layout, story: &Story) -> Vec<Excerpt> {
                 false => layout.attempt_output(&stage.id, attempt.number),
                 true => layout.attempt_verification(&stage.id, attempt.number),
             };
-            let (text, before) = end_of(&path.ok()?).ok()?;
+            let (text, before) = end_of_output::end_of(&path.ok()?, LONGEST_EXCERPT).ok()?;
             (!text.is_empty()).then(|| Excerpt {
                 stage: stage.id.clone(),
                 attempt: attempt.number,
@@ -126,17 +126,4 @@ fn excerpts(layout: &Layout, story: &Story) -> Vec<Excerpt> {
         .collect();
     found.reverse();
     found
-}
-
-/// The last whole lines of a file, and how much is before them.
-fn end_of(path: &Path) -> io::Result<(String, u64)> {
-    let mut file = fingerprint::open_regular(path)?;
-    let size = file.metadata()?.len();
-    let from = size.saturating_sub(LONGEST_EXCERPT);
-    file.seek(SeekFrom::Start(from))?;
-    let mut bytes = Vec::new();
-    file.take(LONGEST_EXCERPT).read_to_end(&mut bytes)?;
-    let cut = if from == 0 { 0 } else { memchr::memchr(b'\n', &bytes).map_or(0, |at| at + 1) };
-    let shown = bytes.get(cut..).unwrap_or_default();
-    Ok((String::from_utf8_lossy(shown).into_owned(), from + cut as u64))
 }

@@ -70,6 +70,25 @@ fn claude_md_was_updated() {
     ");
 }
 
+/// S1: what stood there before goes where the notes go, and by the same rules.
+#[test]
+fn an_earlier_section_is_looked_through_before_it_moves() {
+    let world = World::new(AUTONOMOUS);
+    world.write(
+        "CLAUDE.md",
+        "# P\n\n## Last Session\n\n- path /Users/kim/x\n- db postgres://kim:swordfish22@db/x\n- said kT%m97k!Mcy1yl4Ae twice\n- done\n",
+    );
+    world.work_until(41);
+    insta::assert_snapshot!(world.notes_files().remove(0), @"
+    # Notes from before
+
+    - path ~/x
+    - db postgres://(withheld)
+    - said (withheld) twice
+    - done
+    ");
+}
+
 #[test]
 fn commit_message_contains_auto_checkpoint() {
     let world = World::new(AUTONOMOUS);

@@ -352,7 +352,7 @@ fn what_an_unknown_attempt_left_is_not_taken_for_an_output() {
     let done = project.run();
     assert_eq!(done.code, Some(1), "{done:?}");
     insta::assert_snapshot!(without_durations(&done.stdout), @"
-    S01_write_once  FAILED        it did not write its output `out.txt`
+    S01_write_once  FAILED        it did not write its output `out.txt` into `$CHECKSTONE_ARTIFACT_DIR`
     run r1 FAILED: 0 of 1 stage completed; `checkstone resume r1` goes on with it
     ");
     assert_eq!(project.published(), []);
