@@ -86,10 +86,11 @@ fn growth(ours: &Pipeline) -> Result<Row, String> {
     let (mut began, mut times) = (None, Vec::new());
     for line in text.lines() {
         let event: serde_json::Value = serde_json::from_str(line).map_err(told)?;
-        let at = || event["at"].as_str().and_then(|at| at.parse::<jiff::Timestamp>().ok());
-        match event["to"].as_str() {
+        let field = |name: &str| event.get(name).and_then(serde_json::Value::as_str);
+        let at = || field("at").and_then(|at| at.parse::<jiff::Timestamp>().ok());
+        match field("to") {
             Some("RUNNING") => began = at(),
-            Some("COMPLETED") if event["stageId"].is_string() => {
+            Some("COMPLETED") if field("stageId").is_some() => {
                 let time = at().zip(began.take()).map(|(ended, began)| ended.duration_since(began));
                 times.extend(time.map(|time| time.unsigned_abs()));
             }
