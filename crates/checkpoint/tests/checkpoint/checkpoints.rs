@@ -302,7 +302,8 @@ fn what_is_known_is_only_a_cache() {
         let parts = fs::read_dir(project.layout.store().join(".known")).unwrap();
         parts.map(|part| part.unwrap().path()).collect::<Vec<_>>()
     };
-    let damages: [fn(&[u8]) -> Vec<u8>; 4] =
+    type Damage = fn(&[u8]) -> Vec<u8>;
+    let damages: [Damage; 4] =
         [|_| Vec::new(), |text| text[..text.len() / 2].to_vec(), |_| vec![0; 500], |_| b"{}".to_vec()];
     for damage in damages {
         for part in parts() {

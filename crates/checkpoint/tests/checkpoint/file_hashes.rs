@@ -156,10 +156,10 @@ impl Files {
 
     /// Every file is what reading it says, for those who have looked before and for those who begin.
     fn check(&self, hashes: &FileHashes) {
-        for name in 0..NAMES.len() {
+        for (name, shown) in NAMES.iter().enumerate() {
             let read = checkpoint::hash::of_bytes(&fs::read(self.path(name)).unwrap());
             for content in [self.content(hashes, name), self.content(&self.hashes(), name)] {
-                assert_eq!(content.sha256, read, "{}", NAMES[name]);
+                assert_eq!(content.sha256, read, "{shown}");
             }
         }
     }
