@@ -9,7 +9,7 @@ use files::{FileError, Folder, atomic_file};
 
 use crate::folders::Folders;
 use crate::id;
-use crate::layout::{ATTEMPTS, Layout, MANIFEST};
+use crate::layout::{Layout, MANIFEST};
 use crate::list::entries;
 use crate::manifest::{Manifest, NONE, Sealed};
 use crate::save::{self, SaveError, SaveRequest, SavedCheckpoint, Staging, paths, remember, take_in};
@@ -104,7 +104,7 @@ fn manifest(layout: &Layout, request: &SaveRequest, id: String, before: Option<M
     };
     // What other attempts left is in their own checkpoints, as long as those are worth keeping: inherited from one
     // emergency to the next it would never go.
-    artifacts.retain(|artifact| !artifact.relative_path.contains(ATTEMPTS));
+    artifacts.retain(|artifact| artifact.in_attempt().is_empty());
     let is_known = request.python_env.python_path != NONE;
     let python_env = if is_known { request.python_env.clone() } else { python_env };
     let request = SaveRequest { trust, execution_count, python_env, ..request.clone() };

@@ -165,7 +165,8 @@ pub fn save(layout: &Layout, request: &SaveRequest) -> Result<SavedCheckpoint, S
     let staging = Staging::new(&store)?;
     let known = store.known();
     let taken = take_in(&root, &store, &known, &staging.tick, &paths, request.depth)?;
-    let artifacts = taken.iter().map(|taken| taken.artifact.clone()).collect();
+    let artifacts: Vec<Artifact> = taken.iter().map(|taken| taken.artifact.clone()).collect();
+    let artifacts = if request.mid_stage { Artifact::in_store(layout, artifacts) } else { artifacts };
     let committing = store.commit(WAIT)?;
     let sealed = commit(layout, request, &root, &store, &folders, staging, artifacts)?;
     remember(&store, &taken);

@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -220,6 +220,11 @@ pub(crate) struct FreedObjects {
     pub(crate) objects: usize,
     /// On the disk.
     pub(crate) bytes: u64,
+}
+
+/// Where the content of that hash lies.
+pub(crate) fn object_path(store: &Path, sha256: &str) -> PathBuf {
+    store.join(prefix(sha256)).join(sha256)
 }
 
 fn prefix(sha256: &str) -> &str {

@@ -624,11 +624,15 @@ impl<'a> Engine<'a> {
             return Ok(Vec::new());
         };
         let own = format!("/.attempts/{}/", self.id(index));
-        let is_own = |artifact: &Artifact| artifact.relative_path.contains(&own);
+        let owned = |artifact: &Artifact| {
+            let mut paths = artifact.in_attempt();
+            paths.retain(|artifact| artifact.relative_path.contains(&own));
+            paths
+        };
         let lost = match checkpoint::validate(&self.layout, &id, checkpoint::Depth::Quick) {
             Ok(checked) => match checked.manifest {
-                Some(sealed) if !checked.lost.iter().any(is_own) => {
-                    return Ok(sealed.manifest.artifacts.into_iter().filter(is_own).collect());
+                Some(sealed) if checked.lost.iter().all(|lost| owned(lost).is_empty()) => {
+                    return Ok(sealed.manifest.artifacts.iter().flat_map(owned).collect());
                 }
                 _ => checked.issues.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
             },

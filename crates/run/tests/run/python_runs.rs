@@ -288,6 +288,9 @@ fn without_a_valid_checkpoint_the_session_goes_on_after_the_last_cell_and_says_s
     let first = stage("S01_load_data", "value = 1", "checkpointAfter = false");
     let failing = stage("S02_use_data", "1 / 0", "dependencies = [\"S01_load_data\"]");
     assert_eq!(project.run(&format!("{TITLE}{first}{failing}")), RunState::Failed);
+    // What `checkstone resume` and `checkpoint resume` show a person.
+    let last = run::last_executed_cell(&project.layout()).unwrap();
+    assert_eq!(last.to_string(), "cell 2 of `notebooks/houses.ipynb`");
     let working = failing.replace("1 / 0", "print('value' in globals())");
     assert_eq!(
         project.resume(&format!("{TITLE}{first}{working}")),

@@ -100,6 +100,18 @@ fn a_person_at_a_terminal_is_shown_what_was_found_and_asked() {
     ");
 }
 
+/// Some agents have a terminal for their shell, and nobody sits at it.
+#[test]
+fn an_agent_is_not_asked() {
+    let project = three();
+    project.workplace.write("go", "");
+    let (_nobody, terminal) = crate::trust::terminal();
+    let mut command = project.checkstone(&["resume"]);
+    command.env("CODEX_SESSION_ID", "5b0e2a4c").stdin(std::process::Stdio::from(terminal));
+    assert_eq!(command.answer().code, Some(0));
+    assert_eq!(attempts(&project), [1, 1, 2]);
+}
+
 /// A completed run whose plan was edited is what somebody means who just says `resume`.
 #[test]
 fn a_completed_run_whose_plan_has_changed_is_taken_without_its_name() {
