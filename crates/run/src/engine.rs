@@ -8,7 +8,7 @@ mod begin;
 mod reuse;
 mod session;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,6 +43,9 @@ use session::SessionToBeginWith;
 pub use begin::{PlanText, abort_lost, can_run, resume, run};
 
 const LOOK: Duration = Duration::from_millis(50);
+
+/// So many stages are named in one sentence.
+const MOST_NAMED: usize = 10;
 
 /// No retry waits longer.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
@@ -270,8 +273,30 @@ impl<'a> Engine<'a> {
         }
         self.block_the_rest()?;
         let state = self.final_state();
+        if state == RunState::Completed {
+            self.tell_what_is_left()?;
+        }
         self.run_to(state, None)?;
         Ok(state)
+    }
+
+    /// What stages made that are no longer in the plan is still there, and could be taken for what the others made.
+    fn tell_what_is_left(&mut self) -> Result<(), EngineError> {
+        let planned: HashSet<&str> = self.plan.stages.iter().map(|stage| stage.id.as_str()).collect();
+        let is_left = |id: &&String| {
+            !planned.contains(id.as_str()) && self.layout.published(id).is_ok_and(|folder| folder.is_dir())
+        };
+        let mut left: Vec<String> = self.recorder.record().stages.keys().filter(is_left).cloned().collect();
+        if left.is_empty() {
+            return Ok(());
+        }
+        left.sort();
+        let count = left.len().saturating_sub(MOST_NAMED);
+        left.truncate(MOST_NAMED);
+        let more = if count > 0 { format!(" and {count} more") } else { String::new() };
+        let folder = self.layout.relative(&self.layout.run_directory());
+        let names = left.join("`, `");
+        self.warn(None, format!("no longer in the plan, and still in `{folder}`: `{names}`{more}"))
     }
 
     fn schedule(&mut self) -> Result<(), EngineError> {

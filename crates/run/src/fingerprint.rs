@@ -57,7 +57,8 @@ pub fn of_stage(
 ) -> String {
     let basis = Basis {
         version: 1,
-        stage: &stage.id,
+        // Which letter an instance has does not matter: what it is run for stands in its texts.
+        stage: &stage.template,
         command: &stage.command,
         verify: stage.verify.as_ref(),
         environment: &stage.environment,

@@ -85,18 +85,17 @@ enum SessionUse {
 
 fn new_run(plan: &Plan, layout: &Layout, earlier: &EarlierRuns, session: SessionUse) -> DecidedPlan {
     decide_all(plan, layout, &|known, stage, before| {
-        let candidates = earlier.of_stage(&stage.id);
-        let Some(newest) = candidates.first() else { return Err(never_run()) };
+        let Some((nearest, candidates)) = earlier.of_stage(stage) else { return Err(never_run()) };
         if stage.kind == Kind::Python && session == SessionUse::New {
             return Err((Would::Run, "a new run begins with an empty Python session".to_owned()));
         }
         before.runs_first.as_deref().map_or(Ok(()), |first| Err(waits_for(first)))?;
-        let now = known.look(stage, &newest.accepted, before.session.as_deref()).ok_or_else(unreadable)?;
+        let now = known.look(stage, &nearest.accepted, before.session.as_deref()).ok_or_else(unreadable)?;
         let same = candidates.iter().find(|made| made.accepted.fingerprint == now.fingerprint);
         let Some(same) = same else {
-            return Err((Would::Run, known.changes(stage, &now, &newest.accepted)));
+            return Err((Would::Run, known.changes(stage, &now, &nearest.accepted)));
         };
-        match lost_output(&same.run, &stage.id, &same.accepted) {
+        match lost_output(&same.run, &same.id, &same.accepted) {
             Some(path) => Err((Would::Run, format!("output `{path}` is missing"))),
             None => Ok((same.clone(), format!("made by run `{}`", same.run.run()))),
         }
@@ -111,7 +110,7 @@ pub fn of_resume(plan: &Plan, layout: &Layout, record: &Record, again: &[String]
         let is_wanted = again.contains(&stage.id) || again.contains(&stage.template);
         let may_run = stage.is_retryable || here.attempt == 0 || is_wanted;
         let accepted = completed.ok_or_else(|| unfinished(&here, may_run))?;
-        let made = EarlierStage { run: layout.clone(), accepted: accepted.clone() };
+        let made = EarlierStage { run: layout.clone(), id: stage.id.clone(), accepted: accepted.clone() };
         if is_wanted {
             return Err((Would::Run, "it is wanted again".to_owned()));
         }
@@ -261,7 +260,7 @@ fn decide_all(
             let grown = decision
                 .made
                 .as_ref()
-                .and_then(|made| plan.grown(index, &made.run.published(&stage.id).ok()?).ok().flatten());
+                .and_then(|made| plan.grown(index, &made.run.published(&made.id).ok()?).ok().flatten());
             if let Some(here) = decided.get_mut(index) {
                 *here = Some(decision);
             }

@@ -33,13 +33,11 @@ impl Engine<'_> {
     /// Says so in the record where it is. Python stages are if all of them are: what they left in their session is not here.
     pub(super) fn is_made_by_earlier_run(&mut self, index: usize) -> Result<bool, EngineError> {
         let Some(stage) = self.stage(index) else { return Ok(false) };
-        let candidates = self.earlier_runs.of_stage(&stage.id);
         let is_new = self.state(index) == StageState::Pending && self.attempt_number(index) == 0;
         let is_usable = stage.kind == Kind::Command || self.is_session_made;
-        let Some(newest) = candidates.first().filter(|_| is_new && is_usable) else {
-            return Ok(false);
-        };
-        let Some(now) = self.look(index, &newest.accepted) else { return Ok(false) };
+        let earlier = self.earlier_runs.of_stage(stage).filter(|_| is_new && is_usable);
+        let Some((nearest, candidates)) = earlier else { return Ok(false) };
+        let Some(now) = self.look(index, &nearest.accepted) else { return Ok(false) };
         let same = candidates.iter().find(|made| made.accepted.fingerprint == now.fingerprint);
         let Some(made) = same.cloned() else { return Ok(false) };
         let attempt = self.next_attempt(index)?;
@@ -81,7 +79,7 @@ impl Engine<'_> {
         let artifacts = folder.join("artifacts");
         publish::make_new_folder(root, &folder)?;
         publish::make_new_folder(root, &artifacts)?;
-        let source = made.run.published(&id).map_err(name)?;
+        let source = made.run.published(&made.id).map_err(name)?;
         let mut gone = Vec::new();
         for artifact in &made.accepted.artifacts {
             let target = artifacts.join(&artifact.path);

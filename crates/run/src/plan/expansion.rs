@@ -175,29 +175,26 @@ impl Plan {
             stages.iter().flatten().any(|known| known.place == stage)
         };
         let Some((draft, _)) = self.expansion.stages.iter().enumerate().find(is_it) else { return Ok(None) };
-        let mut reader = Reader::new(&self.written.file, &self.written.text, Quoting::Values);
-        let mut is_wanted = false;
-        let mut lists = Vec::new();
-        for index in 0..self.written.drafts.len() {
-            for (axis, kind, reference) in self.written.lists_of(index) {
-                let key = (index, axis.name.value.clone());
-                if reference.draft != draft || self.expansion.lists.contains_key(&key) {
-                    continue;
-                }
-                is_wanted = true;
-                let shown = format!("{}/{}", self.written.id(draft), reference.path);
-                let path = published.join(self.written.declared(draft, &reference.path).unwrap_or_default());
-                match fan_out::items(kind, &path, &shown, self.written.most_instances) {
-                    Ok(items) => lists.push((key, items)),
-                    Err(error) => reader.problems.push(list_place(axis).problem(error.to_string())),
-                }
-            }
-        }
-        if !is_wanted {
+        let is_new = |(index, (axis, _, reference)): &(usize, (&Axis, ListKind, Reference))| {
+            reference.draft == draft && !self.expansion.lists.contains_key(&(*index, axis.name.value.clone()))
+        };
+        let lists = (0..self.written.drafts.len())
+            .flat_map(|index| self.written.lists_of(index).into_iter().map(move |list| (index, list)));
+        let lists: Vec<(usize, (&Axis, ListKind, Reference))> = lists.filter(is_new).collect();
+        if lists.is_empty() {
             return Ok(None);
         }
         let mut plan = self.clone();
-        plan.expansion.lists.extend(lists);
+        let mut reader = Reader::new(&self.written.file, &self.written.text, Quoting::Values);
+        for (index, (axis, kind, reference)) in lists {
+            let key = (index, axis.name.value.clone());
+            let shown = format!("{}/{}", self.written.id(draft), reference.path);
+            let path = published.join(self.written.declared(draft, &reference.path).unwrap_or_default());
+            match fan_out::items(kind, &path, &shown, self.written.most_instances) {
+                Ok(items) => drop(plan.expansion.lists.insert(key, items)),
+                Err(error) => reader.problems.push(list_place(axis).problem(error.to_string())),
+            }
+        }
         if reader.problems.is_empty() {
             let written = std::sync::Arc::clone(&self.written);
             Checker::new(&written, &mut reader, std::mem::take(&mut plan.expansion)).expand(&mut plan);

@@ -105,12 +105,25 @@ fn a_new_run_makes_only_what_no_earlier_run_made() {
     run(&project, "r3", &[]);
     assert_eq!(project.read("ran-add"), "ran\nran\n");
 
+    // Another order gives other letters, and what is made stays made.
+    project.workplace.write("raw.csv", "3\n1\n");
+    let done = run(&project, "r3a", &[]);
+    let told: Vec<&str> = done.stdout.lines().filter(|line| line.starts_with("S02_train_model")).collect();
+    assert_eq!(
+        told,
+        [
+            "S02_train_model_a (part = 3)  COMPLETED     made by run `r3`",
+            "S02_train_model_b (part = 1)  COMPLETED     made by run `r3`",
+        ]
+    );
+    assert_eq!(project.read("reports/study/r3a/S03_add_models/sum"), "3\n1\n");
+
     // What an older run made counts as well.
     project.workplace.write("raw.csv", "1\n2\n");
     run(&project, "r4", &[]);
-    assert_eq!(project.read("ran-list"), "ran\nran\n");
-    run(&project, "r5", &["--fresh"]);
     assert_eq!(project.read("ran-list"), "ran\nran\nran\n");
+    run(&project, "r5", &["--fresh"]);
+    assert_eq!(project.read("ran-list"), "ran\nran\nran\nran\n");
 }
 
 /// Somebody changed what the earlier run published: it comes from the checkpoints, and without them is made again.

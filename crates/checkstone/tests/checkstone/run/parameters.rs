@@ -102,10 +102,21 @@ fn a_study_with_instances_that_are_known_only_during_the_run() {
         ["a", "b", "c", "d", "e", "f"].map(|letter| project.attempts(&format!("S02_train_model_{letter}")));
     assert_eq!(attempts, [1, 1, 1, 1, 1, 1]);
     assert_eq!(project.attempts("S03_compare_models"), 2);
+    // Fewer parts: what the others made is named, since it is still there.
+    let fewer = project.output(&["resume", "r1", "--set", "parts=2"]);
+    assert_eq!(fewer.code, Some(0), "{fewer:?}");
+    let warned: Vec<&str> = fewer.stderr.lines().filter(|line| line.starts_with("warning")).collect();
+    assert_eq!(
+        warned,
+        [
+            "warning: no longer in the plan, and still in `reports/study/r1`: `S02_train_model_e`, `S02_train_model_f`"
+        ]
+    );
+    assert_eq!(project.output(&["resume", "r1", "--set", "parts=3"]).code, Some(0));
     // The run keeps it.
     let kept = project.resume();
     assert_eq!(kept.code, Some(0), "{kept:?}");
-    assert_eq!(project.attempts("S01_list_parts"), 2);
+    assert_eq!(project.attempts("S01_list_parts"), 4);
     let report = project.output(&["report", "r1"]);
     assert!(report.succeeded(), "{report:?}");
     let rows = project.read("reports/study/README.md");
