@@ -6,6 +6,7 @@ mod faults;
 mod hostile;
 mod incremental;
 mod kills;
+mod needs;
 mod notifications;
 mod origin;
 mod page;
@@ -15,6 +16,8 @@ mod python;
 mod random;
 mod resources;
 mod resumes;
+#[cfg(feature = "python")]
+mod study;
 mod told;
 
 use std::path::PathBuf;

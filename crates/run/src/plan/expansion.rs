@@ -223,6 +223,21 @@ impl Plan {
         self.expansion.waiting == 0
     }
 
+    /// The stages with their goals, in the order of the file; a fan-out that waits for its list by the id that the plan has.
+    pub(crate) fn goals(&self) -> Vec<(String, String)> {
+        let of_draft = |index: usize| self.written.draft(index)?.goal.as_ref().map(|goal| goal.value.clone());
+        let drafts = self.expansion.stages.iter().enumerate();
+        drafts
+            .flat_map(|(index, known)| match known {
+                Some(known) => {
+                    let stages = known.iter().filter_map(|known| self.stages.get(known.place));
+                    stages.map(|stage| (stage.id.clone(), stage.goal.clone())).collect()
+                }
+                None => vec![(self.written.id(index).to_owned(), of_draft(index).unwrap_or_default())],
+            })
+            .collect()
+    }
+
     /// What is to run, and cannot be said yet: it waits for a list that a stage makes.
     pub fn waiting(&self) -> Vec<WaitingStage> {
         let drafts = self.expansion.stages.iter().enumerate().filter(|(_, stages)| stages.is_none());

@@ -6,7 +6,7 @@ use checkpoint::layout::Layout;
 use checkpoint::manifest::{Manifest, RehydrationMode, Status};
 use run::engine::{self, PlanText, Settings};
 use run::event::{Event, What};
-use run::plan::{self, Plan};
+use run::plan::{Plan, Template};
 use run::state::RunState;
 use sandbox::redacted;
 use serde_json::Value;
@@ -132,7 +132,7 @@ pub(crate) const TITLE: &str = "title = \"houses\"\n[python]\nvariables = true\n
 #[test]
 fn the_research_template_runs_as_it_is() {
     let mut project = Project::new();
-    let template = plan::template("research", "houses").unwrap();
+    let template = Template::of_kind("research").unwrap().text("houses");
     assert_eq!(project.run(&template), RunState::Completed, "{:?}", project.events);
     let cells = project.notebook();
     assert_eq!(cells.len(), 8);
@@ -164,7 +164,7 @@ fn the_templates_for_single_steps_run_as_they_are() {
     ];
     for (kind, said) in steps {
         let mut project = Project::new();
-        let template = plan::template(kind, "houses").unwrap();
+        let template = Template::of_kind(kind).unwrap().text("houses");
         assert_eq!(project.run(&template), RunState::Completed, "{kind}: {:?}", project.events);
         let cells = project.notebook();
         let printed: String = cells.iter().map(text).collect();
