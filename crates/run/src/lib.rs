@@ -10,6 +10,7 @@ mod executor;
 pub mod fingerprint;
 pub mod graph;
 mod input_content;
+pub mod needs;
 #[cfg(not(feature = "python"))]
 mod no_python_session;
 pub mod outlook;

@@ -15,6 +15,7 @@ use text::counted;
 use transcript::visible;
 
 use crate::confirmation;
+use crate::environment;
 use crate::error::CommandError;
 use crate::printer::{Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
@@ -85,7 +86,9 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
         let outlook = outlook::of_resume(&plan.plan, &layout, &record, &arguments.again);
         return run_display::outlook(outlook, arguments.json, printer);
     }
-    if !arguments.yes && !arguments.json && std::io::stdin().is_terminal() {
+    // Some agents have a terminal for their shell, and nobody sits at it.
+    let is_person = std::io::stdin().is_terminal() && !environment::is_called_by_agent();
+    if is_person && !arguments.yes && !arguments.json {
         printer.progress_styled(&found(&layout, &record, &plan.plan, &arguments.again));
         if !confirmation::confirmed("Resume it?")? {
             return Ok(ExitCode::FAILURE);

@@ -1,10 +1,12 @@
 //! Runs as people start them: plans of real programs, what becomes of them, and what a reader of the events sees.
 
 mod aborts;
+mod costs;
 mod faults;
 mod hostile;
 mod incremental;
 mod kills;
+mod needs;
 mod notifications;
 mod origin;
 mod page;
@@ -14,6 +16,8 @@ mod python;
 mod random;
 mod resources;
 mod resumes;
+#[cfg(feature = "python")]
+mod study;
 mod told;
 
 use std::path::PathBuf;

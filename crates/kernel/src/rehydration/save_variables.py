@@ -9,6 +9,7 @@ import importlib
 import io
 import json
 import math
+import mmap
 import os
 import pickle
 import re
@@ -67,10 +68,16 @@ class Pickler(cloudpickle.CloudPickler if cloudpickle else pickle.Pickler):
         return None
 
     def reducer_override(self, thing):
+        numpy = sys.modules.get("numpy")
         root = preserved_root(thing)
         if root is not None:
             offset = address(thing) - address(root)
-            return type(root), (thing.shape, thing.dtype, root, offset, thing.strides)
+            return numpy.ndarray, (thing.shape, thing.dtype, root, offset, thing.strides)
+        if is_file_in_memory(thing):
+            # The file itself, and no copy of what is in it.
+            mode = "r+" if thing.mode == "w+" else thing.mode
+            order = "C" if thing.flags.c_contiguous else "F"
+            return numpy.memmap, (thing.filename, thing.dtype, mode, thing.offset, thing.shape, order)
         if isinstance(thing, io.IOBase) and not isinstance(thing, (io.StringIO, io.BytesIO)):
             if thing not in (sys.stdin, sys.stdout, sys.stderr):
                 raise TypeError("an open file cannot be saved")
@@ -149,13 +156,20 @@ def roots_of_session():
     return roots
 
 
+def is_file_in_memory(thing):
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and type(thing) is numpy.memmap and type(thing.base) is mmap.mmap and bool(thing.filename)
+
+
 def preserved_root(thing):
     """The array of which this one is a part, and stays so."""
     numpy = sys.modules.get("numpy")
-    if numpy is None or type(thing) is not numpy.ndarray or thing.base is None:
+    if numpy is None or type(thing) not in (numpy.ndarray, numpy.memmap) or thing.base is None:
         return None
-    root = roots.get(id(root_of(thing)))
-    if root is None or root is thing or type(root) is not numpy.ndarray or not root.flags.c_contiguous:
+    root = root_of(thing)
+    if root is thing or not root.flags.c_contiguous:
+        return None
+    if not is_file_in_memory(root) and (id(root) not in roots or type(root) is not numpy.ndarray):
         return None
     if any(array.dtype.hasobject or array.dtype.metadata is not None for array in (thing, root)):
         return None

@@ -256,7 +256,11 @@ fn plots_are_in_the_notebook_and_in_the_report() {
     assert_eq!(pictures, [shown[0].trim(), file.as_str()]);
     let markdown = report.markdown(None);
     let images: Vec<&str> = markdown.lines().filter(|line| line.starts_with("![")).collect();
-    assert_eq!(images, ["![curve of all.png](run-001/S02_draw_curve/curve%20of%20all.png)"]);
+    let expected = [
+        "![.figures/S02_draw_curve-1.png](run-001/.figures/S02_draw_curve-1.png)",
+        "![S02_draw_curve/curve of all.png](run-001/S02_draw_curve/curve%20of%20all.png)",
+    ];
+    assert_eq!(images, expected);
 }
 
 /// Spec 5, 4.2.1: without its variables, a session has at least its imports again.

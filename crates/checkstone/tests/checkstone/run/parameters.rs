@@ -61,19 +61,19 @@ fn a_study_with_instances_that_are_known_only_during_the_run() {
     S01_list_parts  completed in [duration], 1 artifact
     S02_train_model  4 instances
     S02_train_model_a (part = 1, rate = 0.1)  running, at most [duration]
-    S02_train_model_a (part = 1, rate = 0.1)  checkpoint ckpt-000002-[id], 2 artifacts
+    S02_train_model_a (part = 1, rate = 0.1)  checkpoint ckpt-000002-[id], 1 artifact
     S02_train_model_a (part = 1, rate = 0.1)  completed in [duration], 1 artifact
     S02_train_model_b (part = 1, rate = 0.01)  running, at most [duration]
-    S02_train_model_b (part = 1, rate = 0.01)  checkpoint ckpt-000003-[id], 3 artifacts
+    S02_train_model_b (part = 1, rate = 0.01)  checkpoint ckpt-000003-[id], 1 artifact
     S02_train_model_b (part = 1, rate = 0.01)  completed in [duration], 1 artifact
     S02_train_model_c (part = 2, rate = 0.1)  running, at most [duration]
-    S02_train_model_c (part = 2, rate = 0.1)  checkpoint ckpt-000004-[id], 4 artifacts
+    S02_train_model_c (part = 2, rate = 0.1)  checkpoint ckpt-000004-[id], 1 artifact
     S02_train_model_c (part = 2, rate = 0.1)  completed in [duration], 1 artifact
     S02_train_model_d (part = 2, rate = 0.01)  running, at most [duration]
-    S02_train_model_d (part = 2, rate = 0.01)  checkpoint ckpt-000005-[id], 5 artifacts
+    S02_train_model_d (part = 2, rate = 0.01)  checkpoint ckpt-000005-[id], 1 artifact
     S02_train_model_d (part = 2, rate = 0.01)  completed in [duration], 1 artifact
     S03_compare_models  running, at most [duration]
-    S03_compare_models  checkpoint ckpt-000006-[id], 7 artifacts
+    S03_compare_models  checkpoint ckpt-000006-[id], 2 artifacts
     S03_compare_models  completed in [duration], 2 artifacts
     ");
     let all = project.read("reports/study/r1/S03_compare_models/all.txt");
@@ -102,10 +102,21 @@ fn a_study_with_instances_that_are_known_only_during_the_run() {
         ["a", "b", "c", "d", "e", "f"].map(|letter| project.attempts(&format!("S02_train_model_{letter}")));
     assert_eq!(attempts, [1, 1, 1, 1, 1, 1]);
     assert_eq!(project.attempts("S03_compare_models"), 2);
+    // Fewer parts: what the others made is named, since it is still there.
+    let fewer = project.output(&["resume", "r1", "--set", "parts=2"]);
+    assert_eq!(fewer.code, Some(0), "{fewer:?}");
+    let warned: Vec<&str> = fewer.stderr.lines().filter(|line| line.starts_with("warning")).collect();
+    assert_eq!(
+        warned,
+        [
+            "warning: no longer in the plan, and still in `reports/study/r1`: `S02_train_model_e`, `S02_train_model_f`"
+        ]
+    );
+    assert_eq!(project.output(&["resume", "r1", "--set", "parts=3"]).code, Some(0));
     // The run keeps it.
     let kept = project.resume();
     assert_eq!(kept.code, Some(0), "{kept:?}");
-    assert_eq!(project.attempts("S01_list_parts"), 2);
+    assert_eq!(project.attempts("S01_list_parts"), 4);
     let report = project.output(&["report", "r1"]);
     assert!(report.succeeded(), "{report:?}");
     let rows = project.read("reports/study/README.md");
