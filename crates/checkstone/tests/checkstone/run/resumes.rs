@@ -95,7 +95,7 @@ fn a_person_at_a_terminal_is_shown_what_was_found_and_asked() {
     insta::assert_snapshot!(without_durations(question), @"
     run r1 of study: COMPLETED, 3 of 3 stages completed
     checkpoint: none that is valid
-    to run: S01_load_data, S02_count_lines, S03_finish_all
+    to run: S01_load_data; perhaps S02_count_lines, S03_finish_all
     Resume it? [y/N]
     ");
 }
