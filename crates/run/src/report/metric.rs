@@ -98,9 +98,9 @@ pub(super) fn sheets(story: &Story, metrics: &[Metric]) -> Vec<Sheet> {
         if let SheetBody::Rows { rows, .. } = &mut sheet.body
             && rows.len() > MOST_ROWS
         {
-            let all = rows.len();
+            let cut = format!("{MOST_ROWS} of {} rows", rows.len());
             rows.truncate(MOST_ROWS);
-            sheet.left_out.get_or_insert_default().push_str(&format!(" {MOST_ROWS} of {all} rows"));
+            sheet.left_out = Some(sheet.left_out.iter().cloned().chain([cut]).collect::<Vec<_>>().join(", "));
         }
     }
     sheets
