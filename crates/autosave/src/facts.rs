@@ -92,7 +92,7 @@ impl Facts {
         let teller = Teller { look, root: &root };
         Self {
             occasion,
-            branch: branch.map(|branch| teller.file(&branch)),
+            branch,
             asked: asked.map(|text| teller.text(text, LONGEST_PROMPT)).filter(|text| !text.is_empty()),
             files: files.iter().map(|file: &String| teller.file(file)).collect(),
             commands: teller.commands(&inputs.calls),
@@ -109,7 +109,8 @@ impl Facts {
         let Occasion { at, reason, percent, iteration } = self.occasion;
         let when = at.strftime("%Y-%m-%d %H:%M:%S UTC");
         item("When", &format!("{when}, {} (save {iteration} of the session)", reason.sentence(percent)));
-        item("Branch", &self.branch.as_deref().map_or("none, HEAD is detached".to_owned(), code));
+        let branch = self.branch.as_deref().map(|branch| code(&secrets::without_random_words(branch)));
+        item("Branch", &branch.unwrap_or("none, HEAD is detached".to_owned()));
         if let Some(asked) = &self.asked {
             item("Asked", &code(asked));
         }

@@ -10,11 +10,12 @@ use text::error_chain;
 
 use crate::artifact_path::{ArtifactPath, PathError};
 use crate::hash;
+use crate::identity::Identity;
 use crate::layout::{ATTEMPTS, Layout, Segment};
 use crate::list::{manifest_file, read_limited};
 use crate::manifest::{Artifact, Manifest, ManifestError, Sealed, TrustLevel};
 use crate::parallel;
-use crate::store::{Identity, KnownFiles, Store};
+use crate::store::{KnownFiles, Store};
 
 /// What a file's content is told by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -15,8 +15,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
+use checkpoint::FileHashes;
 use checkpoint::layout::{Layout, NameError};
-use checkpoint::manifest::Artifact;
+use checkpoint::manifest::{Artifact, Status};
 use jiff::Timestamp;
 use supervise::{Controls, Isolation, Observed, Signal, SweepError};
 use text::error_chain;
@@ -27,12 +28,14 @@ use crate::control::Requests;
 use crate::earlier_runs::EarlierRuns;
 use crate::event::{Accepted, Ending, Event, InstanceNote, What};
 use crate::outlook;
-use crate::plan::{LONGEST_WITHOUT_CHECKPOINT, Plan, Problems, Resources, Stage, WaitingStage};
+use crate::plan::{
+    Kind, LONGEST_WITHOUT_CHECKPOINT, Plan, Problems, Resources, Stage, Storing, WaitingStage,
+};
 use crate::publish::PublishError;
 use crate::record::{RecordError, Recorder, StageRecord};
 use crate::secret_values::SecretValues;
 use crate::session_order::SessionOrder;
-use crate::stage_checkpoint::StageCheckpoint;
+use crate::stage_checkpoint::{COPIES, StageCheckpoint};
 use crate::state::{RunState, StageState};
 
 use session::SessionToBeginWith;
@@ -47,7 +50,7 @@ const MOST_NAMED: usize = 10;
 /// No retry waits longer.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
 
-/// A checkpoint holds all artifacts of the run up to this many, and beyond it those that are still needed.
+/// A checkpoint of a Python stage holds all artifacts of the run up to this many, and beyond it those that are still needed.
 const ARTIFACTS_IN_CHECKPOINT: usize = 2000;
 
 #[derive(Clone, Debug)]
@@ -188,6 +191,10 @@ struct Engine<'a> {
     secrets: SecretValues,
     is_aborting: bool,
     has_failed: bool,
+    /// Results were replaced, or checkpoints hold what stages left half-way: there may be something to free at the end.
+    may_free: bool,
+    hashes: Arc<FileHashes>,
+    has_told_of_copies: bool,
     sender: Sender<Message>,
     receiver: Receiver<Message>,
 }
@@ -202,6 +209,8 @@ impl<'a> Engine<'a> {
     ) -> Self {
         let (sender, receiver) = mpsc::channel();
         let requests = Requests::from_now(&layout);
+        // Without a store everything is read.
+        let hashes = Arc::new(FileHashes::made(&layout).unwrap_or_default());
         let earlier_runs = EarlierRuns::read(&settings.earlier_runs);
         let mut engine = Self {
             session_order: SessionOrder::of(&plan),
@@ -224,6 +233,9 @@ impl<'a> Engine<'a> {
             secrets: SecretValues::default(),
             is_aborting: false,
             has_failed: false,
+            may_free: false,
+            hashes,
+            has_told_of_copies: false,
             sender,
             receiver,
         };
@@ -543,6 +555,7 @@ impl<'a> Engine<'a> {
             longest_unchecked: self.settings.longest_unchecked,
             controls: controls.clone(),
             python: Arc::clone(&self.python),
+            hashes: Arc::clone(&self.hashes),
             earlier: self.earlier_artifacts(index),
             session,
             to_resume,
@@ -583,15 +596,21 @@ impl<'a> Engine<'a> {
         Ok(attempt)
     }
 
-    /// What the run has published so far, as far as a checkpoint should hold it.
+    /// What a checkpoint should hold besides what its stage makes: what a session is brought back from, and nothing where there is
+    /// none. The record holds on to what the other stages published, so that a checkpoint costs what its stage made, not what the
+    /// run has.
     fn earlier_artifacts(&self, starting: usize) -> Vec<EarlierArtifact> {
         let completed = |index: &usize| {
             *index != starting
                 && self.stages.get(*index).is_some_and(|stage| stage.standing == Standing::Completed)
         };
-        let session = self.session_before(starting).map(|before| before.stage);
+        if self.stage(starting).is_none_or(|stage| stage.kind == Kind::Command) {
+            let session = self.session_order.before(starting).filter(completed);
+            return session.flat_map(|index| self.published_artifacts(index)).collect();
+        }
+        let before = self.session_before(starting).map(|before| before.stage);
         let is_needed = |index: &usize| {
-            session == Some(*index)
+            before == Some(*index)
                 || self.stages.get(*index).is_some_and(|stage| {
                     stage.dependents.iter().any(|dependent| {
                         self.stages.get(*dependent).is_some_and(|next| next.standing != Standing::Completed)
@@ -615,9 +634,11 @@ impl<'a> Engine<'a> {
         let accepted = self.recorded(index).and_then(|stage| stage.accepted.as_ref());
         let folder = self.stage(index).and_then(|stage| self.layout.published(&stage.id).ok());
         let (Some(accepted), Some(folder)) = (accepted, folder) else { return Vec::new() };
+        let is_reference = self.stage(index).is_some_and(|stage| stage.store == Storing::Reference);
         let earlier = accepted.artifacts.iter().map(|artifact| EarlierArtifact {
             path: folder.join(&artifact.path),
             sha256: artifact.sha256.clone(),
+            is_reference,
         });
         earlier.collect()
     }
@@ -688,11 +709,16 @@ impl<'a> Engine<'a> {
                 Ok(())
             }
             AttemptProgress::Checkpoint(checkpoint) => self.note_checkpoint(index, &checkpoint),
+            AttemptProgress::Warning(text) if text == COPIES => {
+                let is_first = !std::mem::replace(&mut self.has_told_of_copies, true);
+                if is_first { self.warn(None, text) } else { Ok(()) }
+            }
             AttemptProgress::Warning(text) => self.warn(Some(index), text),
         }
     }
 
     fn note_checkpoint(&mut self, index: usize, checkpoint: &StageCheckpoint) -> Result<(), EngineError> {
+        self.may_free |= checkpoint.manifest.status != Status::Saved;
         let what = checkpoint.event(self.id(index), self.attempt_number(index));
         self.append(what)
     }
@@ -704,6 +730,7 @@ impl<'a> Engine<'a> {
         }
         let unaccepted = match result {
             Ok(accepted) => {
+                self.may_free |= self.recorded(index).is_some_and(|before| before.accepted.is_some());
                 self.stage_ended(index, StageState::Completed, None, ending, Some(accepted))?;
                 return self.complete(index);
             }

@@ -1,19 +1,20 @@
 //! What a run would do, and why, without doing it.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
+use checkpoint::FileHashes;
 use checkpoint::layout::Layout;
 use checkpoint::manifest::Artifact;
 use serde::Serialize;
 use serde_json::Map;
 
 use crate::earlier_runs::{EarlierRuns, EarlierStage};
-use crate::event::Accepted;
+use crate::event::{Accepted, AcceptedArtifact};
 use crate::plan::{Kind, Plan, SessionTurn, Stage};
-use crate::publish;
 use crate::record::{Record, StageRecord};
 use crate::session_order::SessionOrder;
-use crate::stage_now::Known;
+use crate::stage_now::{Known, is_in_place};
 use crate::state::StageState;
 
 /// What would become of a stage.
@@ -71,7 +72,7 @@ pub fn of_new_run(plan: &Plan, layout: &Layout, runs: &[Layout]) -> Vec<StageOut
 /// Whether earlier runs made all that the Python stages of a new one would make: if one of them has to run, then all of those
 /// before it, since what they left in the session is not there.
 pub(crate) fn is_session_made(plan: &Plan, layout: &Layout, earlier: &EarlierRuns) -> bool {
-    new_run(plan, layout, earlier, SessionUse::Whole).is_session_made()
+    plan.session_turns().is_empty() || new_run(plan, layout, earlier, SessionUse::Whole).is_session_made()
 }
 
 /// What Python stages of earlier runs are good for.
@@ -202,19 +203,33 @@ fn unfinished(here: &StageRecord, may_run: bool) -> (Would, String) {
     }
 }
 
+/// The outputs of a stage that are not in their places as they were.
+fn moved<'a>(
+    layout: &'a Layout,
+    id: &str,
+    accepted: &'a Accepted,
+) -> impl Iterator<Item = (PathBuf, &'a AcceptedArtifact)> {
+    let hashes = FileHashes::existing(layout);
+    let folder = layout.published(id).unwrap_or_default();
+    let paths = accepted.artifacts.iter().map(move |artifact| (folder.join(&artifact.path), artifact));
+    paths.filter(move |(path, artifact)| !is_in_place(layout, &hashes, path, artifact))
+}
+
+/// Whether all that the run made is where it was published, as it was.
+pub fn has_all_outputs(layout: &Layout, record: &Record) -> bool {
+    let accepted = record.stages.iter().filter_map(|(id, stage)| Some((id, stage.accepted.as_ref()?)));
+    accepted.flat_map(|(id, accepted)| moved(layout, id, accepted)).next().is_none()
+}
+
 /// An output that is neither in its place nor in a checkpoint.
 fn lost_output(layout: &Layout, id: &str, accepted: &Accepted) -> Option<String> {
-    let folder = layout.published(id).ok()?;
-    let missing = accepted.artifacts.iter().filter(|artifact| {
-        publish::identity(&folder.join(&artifact.path)).as_ref() != Some(&artifact.identity)
-    });
-    let is_lost = |sha256: &str, size_bytes: u64, path: &str| {
-        let (sha256, unknown) = (sha256.to_owned(), Map::new());
-        let relative_path = layout.relative(&folder.join(path));
+    let is_lost = |path: &Path, artifact: &AcceptedArtifact| {
+        let relative_path = layout.relative(path);
+        let (sha256, size_bytes, unknown) = (artifact.sha256.clone(), artifact.size_bytes, Map::new());
         !checkpoint::can_restore(layout, &Artifact { relative_path, sha256, size_bytes, unknown })
     };
-    let mut lost = missing.filter(|artifact| is_lost(&artifact.sha256, artifact.size_bytes, &artifact.path));
-    lost.next().map(|artifact| artifact.path.clone())
+    let mut lost = moved(layout, id, accepted).filter(|(path, artifact)| is_lost(path, artifact));
+    lost.next().map(|(_, artifact)| artifact.path.clone())
 }
 
 /// Stages are looked at after those before them. A fan-out over something that is used again is known.
@@ -285,7 +300,7 @@ fn decide_one(
         runs_first: first.map(|stage| stage.id.clone()).or(unknown),
         session: session.map(|made| made.session.clone().unwrap_or_else(|| made.fingerprint.clone())),
     };
-    let known = Known { plan, layout, accepted: &accepted };
+    let known = Known { plan, layout, hashes: &FileHashes::existing(layout), accepted: &accepted };
     let decision = decide(&known, stage, &before);
     let outlook = |would, why| StageOutlook {
         stage_id: stage.id.clone(),

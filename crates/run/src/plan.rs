@@ -21,7 +21,7 @@ use settings::{Quoting, Reader};
 use expansion::{Expansion, WrittenPlan};
 
 pub(crate) use expansion::SessionTurn;
-pub use keys::{Grace, Kind, Python, Stall};
+pub use keys::{Grace, Kind, Python, Stall, Storing};
 pub use parameters::{NoParameterError, Scalar, SetParameter};
 pub use resources::{ResourceError, Resources};
 pub use settings::{Place, Problem, Problems};
@@ -92,6 +92,8 @@ pub struct Stage {
     /// What it uses while it runs.
     pub resources: Resources,
     pub checkpoint_after: bool,
+    /// Where checkpoints keep what it made.
+    pub store: Storing,
     pub stall: Stall,
     pub grace: Grace,
 }

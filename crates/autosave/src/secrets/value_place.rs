@@ -30,7 +30,10 @@ fn assigned(line: &[u8], at: usize) -> Option<usize> {
                 let unquoted = before.strip_suffix(b"\"").or(before.strip_suffix(b"'")).unwrap_or(before);
                 let is_joined = written.iter().any(|byte| matches!(byte, b'_' | b'-'));
                 let is_key = written.eq_ignore_ascii_case(b"key");
-                unquoted.ends_with(b"=") || (place != Place::Sentence && (is_joined || !is_key))
+                // `key = value` is how files are described.
+                let is_odd = !value.iter().all(u8::is_ascii_lowercase);
+                (unquoted.ends_with(b"=") && (is_odd || !is_key))
+                    || (place != Place::Sentence && (is_joined || !is_key))
             }
             SecretName::Password | SecretName::Token => place != Place::Sentence || has_digit,
         };
@@ -46,9 +49,7 @@ fn assigned(line: &[u8], at: usize) -> Option<usize> {
     }
     let name = SecretName::of(written.strip_suffix(b"s").unwrap_or(written)).or(SecretName::of(written))?;
     // `the secret is LVWHQCXKNZEP`, `api token -> ab12cd34`
-    if name != SecretName::Perhaps
-        && let Some(length) = odd_word(rest)
-    {
+    if let Some(length) = odd_word(rest) {
         return Some(end + length);
     }
     // `the password is swordfish`
@@ -64,8 +65,10 @@ fn odd_word(rest: &[u8]) -> Option<usize> {
     for word in rest.split(u8::is_ascii_whitespace).take(3) {
         let of_letters = word.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
         let has = |is: fn(&u8) -> bool| word.iter().any(is);
+        let is_of_value = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&*^@?~+=".contains(byte);
         let is_large = word.len() >= 12 && word.iter().all(u8::is_ascii_uppercase);
-        let is_mixed = word.len() >= 8 && has(u8::is_ascii_digit) && of_letters >= 2 && !word.contains(&b'/');
+        let is_mixed =
+            word.len() >= 8 && has(u8::is_ascii_digit) && of_letters >= 2 && word.iter().all(is_of_value);
         if is_large || is_mixed {
             return Some(at);
         }
@@ -196,6 +199,7 @@ mod tests {
             ("the secret is LVWHQCXKNZEPSIWRJWAM", "the secret is "),
             ("Passwort LVWHQCXKNZEPSIWRJWAM", "Passwort "),
             ("my api key is ab12cd34ef", "my api key is "),
+            ("my api key is LVWHQCXKNZEPSIWRJWAM", "my api key is "),
         ] {
             assert_eq!(value_place(line).and_then(|at| line.get(..at)), Some(kept), "{line}");
         }
@@ -211,6 +215,8 @@ mod tests {
             "install npm:react@latest and pnpm@9, clone git@host.dev:kim/app",
             "The bearer token is missing, see $TOKEN",
             "Rename the token STRING to TEXT",
+            "key = value parsing fails with comments",
+            "The key is user_id_2 or src/a1/key2.rs",
         ] {
             assert_eq!(value_place(line), None, "{line}");
         }

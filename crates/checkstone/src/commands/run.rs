@@ -172,14 +172,14 @@ fn earlier_runs(root: &Path, title: &str) -> Vec<Layout> {
     runs.filter(|layout| layout.title() == title && run_project::is_known(root, layout)).collect()
 }
 
-/// The newest run, if it is complete and nothing of it would be run again.
+/// The newest run, if it is complete, nothing of it would be run again, and nobody has touched what it made.
 fn up_to_date<'r>(plan: &Plan, runs: &'r [Layout]) -> Option<&'r Layout> {
     let newest = runs.first().filter(|layout| !control::is_taken(layout))?;
     let record = Record::read(&newest.events()).ok().filter(|record| !record.is_unfinished())?;
     let outlook = outlook::of_resume(plan, newest, &record, &[]);
     let is_same = record.set == plan.set()
         && outlook.iter().all(|stage| matches!(stage.would, Would::Reuse | Would::LeaveOut));
-    is_same.then_some(newest)
+    (is_same && outlook::has_all_outputs(newest, &record)).then_some(newest)
 }
 
 /// The plan that is named, or the one in this folder or at the root of the project.

@@ -17,9 +17,11 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 import types
 import warnings
+import weakref
 
 shell = get_ipython()
 session = shell.user_ns
@@ -43,10 +45,21 @@ def cloudpickle_here():
 
 
 cloudpickle = cloudpickle_here()
+# A lock that nobody holds is like a new one. Classes with a cached property have one, and so have queues.
+LOCKS = {type(make()): make for make in (threading.Lock, threading.RLock)}
 # What `functools.lru_cache` makes.
 CACHED = type(functools.lru_cache(len))
 # Stands for the session itself, which functions of the session have as their globals.
 STAND_IN = {"__name__": "__main__"}
+
+
+def is_free(lock):
+    if lock._is_owned() if hasattr(lock, "_is_owned") else lock.locked():
+        return False
+    is_acquired = lock.acquire(blocking=False)
+    if is_acquired:
+        lock.release()
+    return is_acquired
 
 
 class HereDefined(Exception):
@@ -78,6 +91,14 @@ class Pickler(cloudpickle.CloudPickler if cloudpickle else pickle.Pickler):
             mode = "r+" if thing.mode == "w+" else thing.mode
             order = "C" if thing.flags.c_contiguous else "F"
             return numpy.memmap, (thing.filename, thing.dtype, mode, thing.offset, thing.shape, order)
+        if isinstance(thing, threading.Thread):
+            raise TypeError("a thread cannot be saved")
+        if type(thing) in LOCKS:
+            if not is_free(thing):
+                raise TypeError("a lock that somebody holds cannot be saved")
+            return LOCKS[type(thing)], ()
+        if type(thing) in (weakref.WeakKeyDictionary, weakref.WeakValueDictionary):
+            return type(thing), (dict(thing),)
         if isinstance(thing, io.IOBase) and not isinstance(thing, (io.StringIO, io.BytesIO)):
             if thing not in (sys.stdin, sys.stdout, sys.stderr):
                 raise TypeError("an open file cannot be saved")

@@ -265,6 +265,36 @@ fn cached_functions_come_back_or_are_named() {
     holds(&mut session, "assert kept == {1}");
 }
 
+/// A lock that nobody holds is like a new one.
+#[test]
+fn what_has_locks_in_it_comes_back_unless_they_are_held() {
+    let (mut session, saved) = brought_back(
+        "import functools, queue, threading\n\
+         class Cached:\n    @functools.cached_property\n    def value(self): return 42\n\
+         cached = Cached(); cached.value\n\
+         waiting = queue.Queue(); waiting.put('work')\n\
+         lock = threading.Lock(); same = [lock]; held = threading.Lock(); held.acquire()\n\
+         thread = threading.Thread(target=print)\n\
+         @functools.singledispatch\ndef kind(thing): return 'any'\n\
+         @kind.register\ndef _(thing: int): return 'whole'",
+    );
+    assert_eq!(
+        unsaved(&saved),
+        [
+            "held: TypeError: a lock that somebody holds cannot be saved",
+            "thread: TypeError: a thread cannot be saved"
+        ]
+    );
+    holds(
+        &mut session,
+        "
+assert cached.value == 42 and Cached().value == 42 and waiting.get_nowait() == 'work'
+assert lock.acquire(blocking=False) and same[0] is lock
+assert kind(1) == 'whole' and kind('') == 'any'
+",
+    );
+}
+
 /// A file that is used as an array is that file again, whatever its size: a copy would be written to in its place.
 #[test]
 fn arrays_in_files_are_those_files_again() {

@@ -248,6 +248,9 @@ fn ended(outcome: Outcome) -> &'static str {
 }
 
 /// Interrupts and resumes, one sentence each.
+/// So many are in this report; the page has them all.
+const MOST_WARNINGS: usize = 20;
+
 fn notes(story: &Story) -> String {
     let mut text = String::new();
     for stage in &story.stages {
@@ -290,6 +293,13 @@ fn notes(story: &Story) -> String {
             reused.len()
         );
     }
+    for warning in story.warnings.iter().take(MOST_WARNINGS) {
+        let _ = writeln!(text, "- Warning: {}", words::markdown(warning));
+    }
+    let more = story.warnings.len().saturating_sub(MOST_WARNINGS);
+    if more > 0 {
+        let _ = writeln!(text, "- {} more in the HTML report", text::counted(more, "warning"));
+    }
     text
 }
 
@@ -297,6 +307,25 @@ fn notes(story: &Story) -> String {
 mod tests {
     use super::*;
     use crate::report::Metric;
+
+    /// A stage that says `unchecked = true` is warned about in the plan.
+    #[test]
+    fn warnings_are_shown() {
+        let warnings = vec![
+            "`S02_train_model` may run for 600 s without a checkpoint (`unchecked = true`)"
+                .to_owned();
+            22
+        ];
+        let said = notes(&Story { warnings, ..Story::default() });
+        assert_eq!(said.lines().count(), 21);
+        assert_eq!(
+            said.lines().next(),
+            Some(
+                "- Warning: \\`S02_train_model\\` may run for 600 s without a checkpoint (\\`unchecked = true\\`)"
+            )
+        );
+        assert_eq!(said.lines().last(), Some("- 2 warnings more in the HTML report"));
+    }
 
     fn report(stages: Vec<StageStory>, metrics: Vec<Metric>) -> Report {
         Report {

@@ -332,7 +332,7 @@ fn r15_a_read_only_project_is_a_clear_error_and_the_checkpoint_before_stays() {
     resumed
     S01_load_data  as it was, not run again
     S02_fail_once  running, at most [duration], attempt 2
-    S02_fail_once  checkpoint ckpt-000003-[id], 1 artifact
+    S02_fail_once  checkpoint ckpt-000003-[id], 0 artifacts
     S02_fail_once  completed in [duration], 0 artifacts
     ");
 }

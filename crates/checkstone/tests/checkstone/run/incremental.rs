@@ -211,3 +211,19 @@ fn a_resume_says_why_each_stage_would_run() {
     assert_eq!(told["stages"][0]["would"], "run");
     assert_eq!(project.read("reports/study/checkpoints/r1/events.jsonl"), before, "nothing is recorded");
 }
+
+/// What somebody has changed since is not as the run made it: a new run has it as it was.
+#[test]
+fn outputs_that_were_changed_are_not_up_to_date() {
+    let project = study();
+    run(&project, "r1", &[]);
+    let nothing = "nothing to run: everything is as run r1 made it; `--fresh` runs it all again\n";
+    assert_eq!(project.output(&["run"]).stdout, nothing);
+    project.workplace.write("reports/study/r1/S04_draw_plot/plot", "changed\n");
+    assert_eq!(project.output(&["run"]).code, Some(0));
+    let runs = std::fs::read_dir(project.path("reports/study")).unwrap().flatten();
+    let mut plots: Vec<String> =
+        runs.filter_map(|run| std::fs::read_to_string(run.path().join("S04_draw_plot/plot")).ok()).collect();
+    plots.sort();
+    assert_eq!(plots, ["changed\n", "plot\n"]);
+}

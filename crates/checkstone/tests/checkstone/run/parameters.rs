@@ -61,19 +61,19 @@ fn a_study_with_instances_that_are_known_only_during_the_run() {
     S01_list_parts  completed in [duration], 1 artifact
     S02_train_model  4 instances
     S02_train_model_a (part = 1, rate = 0.1)  running, at most [duration]
-    S02_train_model_a (part = 1, rate = 0.1)  checkpoint ckpt-000002-[id], 2 artifacts
+    S02_train_model_a (part = 1, rate = 0.1)  checkpoint ckpt-000002-[id], 1 artifact
     S02_train_model_a (part = 1, rate = 0.1)  completed in [duration], 1 artifact
     S02_train_model_b (part = 1, rate = 0.01)  running, at most [duration]
-    S02_train_model_b (part = 1, rate = 0.01)  checkpoint ckpt-000003-[id], 3 artifacts
+    S02_train_model_b (part = 1, rate = 0.01)  checkpoint ckpt-000003-[id], 1 artifact
     S02_train_model_b (part = 1, rate = 0.01)  completed in [duration], 1 artifact
     S02_train_model_c (part = 2, rate = 0.1)  running, at most [duration]
-    S02_train_model_c (part = 2, rate = 0.1)  checkpoint ckpt-000004-[id], 4 artifacts
+    S02_train_model_c (part = 2, rate = 0.1)  checkpoint ckpt-000004-[id], 1 artifact
     S02_train_model_c (part = 2, rate = 0.1)  completed in [duration], 1 artifact
     S02_train_model_d (part = 2, rate = 0.01)  running, at most [duration]
-    S02_train_model_d (part = 2, rate = 0.01)  checkpoint ckpt-000005-[id], 5 artifacts
+    S02_train_model_d (part = 2, rate = 0.01)  checkpoint ckpt-000005-[id], 1 artifact
     S02_train_model_d (part = 2, rate = 0.01)  completed in [duration], 1 artifact
     S03_compare_models  running, at most [duration]
-    S03_compare_models  checkpoint ckpt-000006-[id], 7 artifacts
+    S03_compare_models  checkpoint ckpt-000006-[id], 2 artifacts
     S03_compare_models  completed in [duration], 2 artifacts
     ");
     let all = project.read("reports/study/r1/S03_compare_models/all.txt");
