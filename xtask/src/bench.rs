@@ -8,6 +8,7 @@ pub(crate) mod hook;
 pub(crate) mod kernel;
 pub(crate) mod ledger;
 mod peers;
+pub(crate) mod pipelines;
 pub(crate) mod records;
 pub(crate) mod replay;
 mod row;

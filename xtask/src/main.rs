@@ -227,6 +227,12 @@ enum Bench {
         #[arg(long, default_value_t = 1000)]
         trees: usize,
     },
+    /// Plans of 1,000 stages beside Snakemake and DVC, also a part of `run`
+    Pipelines {
+        /// A built program; without it, it is built as it is handed out
+        #[arg(long)]
+        program: Option<PathBuf>,
+    },
     /// Checkpoints: flushes, hashing against `openssl speed`, long lists, large artifacts that have not changed
     Checkpoint,
     /// What 50,000 contents in the ledger cost a stop, `verify` over as many files, and the stop hook beside an earlier build
@@ -278,6 +284,7 @@ fn bench(which: Bench) -> Result<(), String> {
         Bench::Kernel { rounds, gigabytes } => bench::kernel::run(rounds, gigabytes),
         Bench::Replay { rounds, megabytes } => bench::replay::run(rounds, megabytes),
         Bench::Run { rounds, trees } => bench::run::run(rounds, trees),
+        Bench::Pipelines { program } => bench::pipelines::run(program),
         Bench::Checkpoint => bench::checkpoint::run(),
         Bench::Ledger(arguments) => bench::ledger::run(&arguments),
         Bench::Versions(arguments) => bench::versions::run(&arguments),

@@ -38,7 +38,7 @@ const LONGEST_ERROR: usize = 240;
 const LONGEST_WORD: usize = 80;
 
 /// Stands for a text with a secret in it: notes are committed and pushed.
-const WITHHELD: &str = "(withheld: it looks like a secret)";
+pub const WITHHELD: &str = "(withheld: it looks like a secret)";
 
 /// Stands for a command in which no program was made out.
 const NOT_READ: &str = "(a command that could not be parsed)";
@@ -114,7 +114,7 @@ impl Facts {
         Self {
             occasion,
             branch,
-            elsewhere: asked.elsewhere.map(|branch| teller.file(branch)),
+            elsewhere: asked.elsewhere.map(str::to_owned),
             extent: inputs.coverage.extent,
             asked: asked.prompt.map(|text| teller.text(text, LONGEST_PROMPT)).filter(|text| !text.is_empty()),
             asked_before: asked.before.filter(|_| is_short).map(|text| teller.text(text, LONGEST_PROMPT)),
@@ -137,9 +137,10 @@ impl Facts {
             None => "no session is known here".to_owned(),
         };
         item("When", &format!("{when}, {} ({session})", reason.sentence(percent)));
-        item("Branch", &self.branch.as_deref().map_or("none, HEAD is detached".to_owned(), code));
+        let plain = |branch: &str| code(&secrets::without_random_words(branch));
+        item("Branch", &self.branch.as_deref().map_or("none, HEAD is detached".to_owned(), plain));
         let of_turn = |name: &str| match &self.elsewhere {
-            Some(branch) => format!("{name} (of a turn that began on {})", code(branch)),
+            Some(branch) => format!("{name} (of a turn that began on {})", plain(branch)),
             None => name.to_owned(),
         };
         if let Some(asked) = &self.asked {

@@ -37,7 +37,7 @@ pub use begun_saves::{EndedSaves, Listener};
 pub use command_end::CommandEnd;
 pub use continuation::{SIGNAL, continuation, signal};
 pub use ended_save::{ALLOW, EndedSave};
-pub use facts::{Asked, Facts, Occasion, Ran, SHORT_PROMPT};
+pub use facts::{Asked, Facts, Occasion, Ran, SHORT_PROMPT, WITHHELD};
 pub use look::{Gitleaks, Look};
 pub use mode::Switches;
 pub use planned_push::{NoPush, PlannedPush};

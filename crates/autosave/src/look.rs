@@ -66,7 +66,7 @@ impl Look {
 
     /// A text of somebody's that is told elsewhere, without what stands where secrets stand; `None` where something in it
     /// looks like one.
-    pub(crate) fn tellable(&self, text: &str) -> Option<String> {
+    pub fn tellable(&self, text: &str) -> Option<String> {
         (!self.sees_secret(text)).then(|| secrets::without_values(text))
     }
 

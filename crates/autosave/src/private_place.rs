@@ -8,7 +8,7 @@ use regex::Regex;
 /// What stands before a path that begins here; a compiler's `-I` is written together with it.
 macro_rules! before_path {
     () => {
-        r"(://[\w.+-]*|^|[^\w.~-]|(?:^|\s)-[A-Za-z]|\.\.)"
+        r"(://[\w.+-]*|%3A|^|[^\w.~-]|(?:^|\s)-[A-Za-z]|\.\.)"
     };
 }
 
@@ -20,7 +20,7 @@ macro_rules! name {
 }
 
 /// Patterns, and what stands there instead.
-const PLACES: [(&str, &str); 8] = [
+const PLACES: [(&str, &str); 9] = [
     // What follows the path of an address may be a signature, a code or a state.
     (r#"(?i)\b([a-z][a-z0-9+.-]*://)(?:[^\s/?#@"'`<>]*@)?([^\s?#"'`<>]*)(?:[?#][^\s"'`<>]*)?"#, "$1$2"),
     (r#"([^\s"'`<>?])\?[\w.%\[\]-]+=[^\s"'`<>]*"#, "$1"),
@@ -36,7 +36,7 @@ const PLACES: [(&str, &str); 8] = [
             before_path!(),
             r#"(?:
                 (?:[a-z](?::|%3A))?(?:/Volumes/[^/\n"'`]+)?(?:(?:[\\/]+|%2F|%5C)[^\\/\s"'`:;,()<>%]*)*?
-                (?:[\\/]+|%2F|%5C)(?:home|users)(?:[\\/]+|%2F|%5C)"#,
+                (?:[\\/]+|%2F|%5C)(?:home|users|documents\ and\ settings)(?:[\\/]+|%2F|%5C)(?:\.{1,2}(?:[\\/]+|%2F|%5C))*"#,
             name!(),
             r#"
                 | (?:/private)?(?:/var)?/root\b
@@ -46,6 +46,7 @@ const PLACES: [(&str, &str); 8] = [
         "$1~$2",
     ),
     (r"(^|[^\w.~/-])~[A-Za-z_][\w.-]*([\\/])", "$1~$2"),
+    (r#"(^|[^\w.~/-])~(?:[\\/]+\.\.)+[\\/]+[^\\/\s"'`:;,()<>]+"#, "$1~"),
     // A temporary folder of one user, or of one program that is run by one.
     (
         concat!(
@@ -140,7 +141,9 @@ mod tests {
             ("/HOME/kim/a c:/users/kim/a", "~/a ~/a"),
             ("path=%2Fhome%2Fkim%2Fa C%3A%5CUsers%5Ckim%5Ca", "path=~%2Fa ~%5Ca"),
             ("\"/Users/Kim Lee/a b\" /Users/Kim\\ Lee/a", "\"~/a b\" ~/a"),
-            ("cd ~kim/a && ls ~lee/", "cd ~/a && ls ~/"),
+            ("cd ~kim/a && ls ~lee/ ~/../lee/b", "cd ~/a && ls ~/ ~/b"),
+            ("file%3A%2F%2F%2FUsers%2Fkim%2Fa /home/./lee/a", "file%3A~%2Fa ~/a"),
+            (r"C:\Documents and Settings\kim\a", r"~\a"),
             ("gcc -I/home/kim/include ../../home/kim/a", "gcc -I~/include ..~/a"),
             (
                 "/rooted src/home/page.html app/users/views.py",

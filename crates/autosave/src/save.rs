@@ -13,7 +13,7 @@ use keeping::snapshot::{LeftOut, NewSnapshot, SessionName, SnapshotError, Snapsh
 use stop::lock_file;
 use transcript::Agent;
 
-use crate::facts::{self, Occasion};
+use crate::facts::{self, Occasion, Teller};
 use crate::look::Look;
 use crate::notes::{self, NotesError};
 use crate::save_run;
@@ -301,7 +301,7 @@ impl Save {
         if is_absent && (has(dirty, &name) || self.in_head(&name)?.is_some()) {
             return Err(SaveError::NotesAway { path: name.to_string() });
         }
-        let clean = |text: &str| self.look().without_secrets(text, self.notes_name());
+        let clean = |text: &str| self.tellable_notes(text);
         let section = self.section();
         let written = self.new_notes(&section).write(root, &commit::folder(&self.repository), clean)?;
         if written.index.is_changed() {
@@ -383,6 +383,14 @@ impl Save {
     }
 
     /// Commits these paths if nothing in them looks like a secret, and all of it could be looked through.
+    /// Notes of somebody else's, which go where ours go: each line by itself, so that one that is withheld takes none along.
+    fn tellable_notes(&self, text: &str) -> String {
+        let (look, root) = (self.look(), self.repository.root.to_string_lossy());
+        let teller = Teller { look: &look, root: &root };
+        let whole = look.without_secrets(text, self.notes_name());
+        whole.lines().map(|line| format!("{}\n", teller.told(line).unwrap_or_default())).collect()
+    }
+
     fn commit_without_secrets(
         &self,
         paths: &[BytePath],

@@ -15,6 +15,7 @@ mod assignment;
 mod checks;
 mod gitleaks;
 mod hidden_text;
+mod other_languages;
 mod random_word;
 mod secret_file;
 mod secret_name;
@@ -97,7 +98,7 @@ const WITHHELD: &str = "(withheld)";
 
 /// The text without words that look random.
 pub(crate) fn without_random_words(text: &str) -> String {
-    random_word::without_random_words(text, WITHHELD).into_owned()
+    random_word::without_random_words(text, WITHHELD)
 }
 
 /// The lines without what stands in a secret's place, whatever it looks like, and what is behind it on its line; and
@@ -105,7 +106,8 @@ pub(crate) fn without_random_words(text: &str) -> String {
 pub(crate) fn without_values(text: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut is_named_before = false;
-    for line in text.lines() {
+    // A colon is one in every script.
+    for line in text.replace('：', ": ").lines() {
         let is_value = is_named_before && !line.trim().is_empty();
         lines.push(match value_place::value_place(line) {
             _ if is_value => WITHHELD.to_owned(),

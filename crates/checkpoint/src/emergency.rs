@@ -9,7 +9,7 @@ use files::{FileError, Folder, atomic_file};
 
 use crate::folders::Folders;
 use crate::id;
-use crate::layout::{ATTEMPTS, Layout, MANIFEST};
+use crate::layout::{Layout, MANIFEST};
 use crate::list::entries;
 use crate::manifest::{Manifest, NONE, Sealed};
 use crate::save::{self, SaveError, SaveRequest, SavedCheckpoint, Staging, paths, remember, take_in};
@@ -32,7 +32,15 @@ pub fn emergency(layout: &Layout, request: &SaveRequest) -> Result<SavedCheckpoi
         let _ = run.remove_all(&sealed.manifest.checkpoint_id);
         return Err(error);
     }
-    Ok(SavedCheckpoint { sealed, path, new_objects: 0, read: 0, pruned: None, warnings: Vec::new() })
+    Ok(SavedCheckpoint {
+        sealed,
+        path,
+        new_objects: 0,
+        read: 0,
+        identities: Vec::new(),
+        pruned: None,
+        warnings: Vec::new(),
+    })
 }
 
 /// Adds what an interrupted attempt left (partial artifacts, kept output) to its emergency checkpoint. The artifacts are taken
@@ -47,7 +55,7 @@ pub fn add_partial(layout: &Layout, id: &str, artifacts: &[PathBuf]) -> Result<S
         SaveError::Write { path: path.clone(), source: io::Error::new(kind, issue.to_string()) }
     };
     let mut manifest = checker.sealed(layout.run(), id).map_err(unusable)?.manifest;
-    let paths = paths(layout, artifacts)?;
+    let paths = paths(layout, artifacts, &[])?;
     let store = Store::made(&checkpoints(&root, layout.title())?)?;
     let _lock = store.share(WAIT)?;
     let staging = Staging::new(&store)?;
@@ -60,7 +68,8 @@ pub fn add_partial(layout: &Layout, id: &str, artifacts: &[PathBuf]) -> Result<S
     write(&sealed, &path)?;
     remember(&store, &taken);
     let new_objects = taken.iter().filter(|taken| taken.new).count();
-    Ok(SavedCheckpoint { sealed, path, new_objects, read: taken.len(), pruned: None, warnings: Vec::new() })
+    let (read, identities) = (taken.len(), Vec::new());
+    Ok(SavedCheckpoint { sealed, path, new_objects, read, identities, pruned: None, warnings: Vec::new() })
 }
 
 fn flush(run: &Folder, folders: &Folders, root: &Folder) -> Result<(), SaveError> {
@@ -95,7 +104,7 @@ fn manifest(layout: &Layout, request: &SaveRequest, id: String, before: Option<M
     };
     // What other attempts left is in their own checkpoints, as long as those are worth keeping: inherited from one
     // emergency to the next it would never go.
-    artifacts.retain(|artifact| !artifact.relative_path.contains(ATTEMPTS));
+    artifacts.retain(|artifact| artifact.in_attempt().is_empty());
     let is_known = request.python_env.python_path != NONE;
     let python_env = if is_known { request.python_env.clone() } else { python_env };
     let request = SaveRequest { trust, execution_count, python_env, ..request.clone() };

@@ -39,11 +39,12 @@ pub fn copy(from: &File, to: &File) -> io::Result<Hashed> {
     Ok(hashed)
 }
 
-/// As [`copy`], by a clone if the file system can make one: it is ours alone, so what is hashed cannot change any more.
-pub(crate) fn clone_or_copy(from: &File, to: &File) -> io::Result<Hashed> {
+/// As [`copy`], by a clone if the file system can make one: it is ours alone, so what is hashed cannot change any more. Answers
+/// also whether it had to be copied.
+pub fn clone_or_copy(from: &File, to: &File) -> io::Result<(Hashed, bool)> {
     match rustix::fs::ioctl_ficlone(to, from) {
-        Ok(()) => of_file(to),
-        Err(_) => copy(from, to),
+        Ok(()) => Ok((of_file(to)?, false)),
+        Err(_) => Ok((copy(from, to)?, true)),
     }
 }
 

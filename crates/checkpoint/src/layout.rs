@@ -174,7 +174,7 @@ impl Layout {
 
     /// The run's events: the truth about it.
     pub fn events(&self) -> PathBuf {
-        self.run_checkpoints().join("events.jsonl")
+        self.run_checkpoints().join(EVENTS)
     }
 
     /// Held by the one process that writes this run; what is in it is for people only.
@@ -209,6 +209,7 @@ pub const REPORTS: &str = "reports";
 pub const CHECKPOINTS: &str = "checkpoints";
 pub(crate) const MANIFEST: &str = "checkpoint.json";
 pub(crate) const STORE: &str = ".store";
+pub(crate) const EVENTS: &str = "events.jsonl";
 /// In the path of everything that an attempt left.
 pub(crate) const ATTEMPTS: &str = "/.attempts/";
 

@@ -3,9 +3,11 @@
 
 mod artifact_path;
 mod emergency;
+mod file_hashes;
 mod folders;
 pub mod hash;
 mod id;
+mod identity;
 pub mod layout;
 mod list;
 pub mod manifest;
@@ -20,8 +22,10 @@ mod validate;
 
 pub use artifact_path::{PathError, relative_to_root};
 pub use emergency::{add_partial, emergency};
+pub use file_hashes::{FileContent, FileHashes};
+pub use identity::Identity;
 pub use list::{ListedCheckpoint, UnreadableCheckpoint, list};
-pub use prune::{DEFAULT_KEEP, prune, prune_after_save};
+pub use prune::{DEFAULT_KEEP, prune, prune_after_save, prune_at_end};
 pub use restore::{RestoreError, can_restore, restore};
 pub use resume::{CheckpointSearch, SkippedCheckpoint, UsableCheckpoint, last_valid};
 pub use save::{SaveError, SaveRequest, SaveWarning, SavedCheckpoint, SizeLimits, save};

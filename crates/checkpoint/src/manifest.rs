@@ -7,11 +7,14 @@
 mod seal;
 mod strict_json;
 
+use std::collections::HashMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::layout::Segment;
+use crate::layout::{ATTEMPTS, Layout, Segment};
+use crate::store;
 
 pub use seal::{Sealed, digest_of};
 
@@ -135,6 +138,43 @@ pub struct Artifact {
     pub size_bytes: u64,
     #[serde(flatten)]
     pub unknown: Map<String, Value>,
+}
+
+/// The key of an artifact that lies in the store with the paths that the attempt had it under.
+const ATTEMPT_PATHS: &str = "attemptPaths";
+
+impl Artifact {
+    /// As an attempt had it, once for each of its paths; nothing for what was published.
+    pub fn in_attempt(&self) -> Vec<Self> {
+        let given = self.unknown.get(ATTEMPT_PATHS).and_then(Value::as_array);
+        let given = given.into_iter().flatten().filter_map(Value::as_str);
+        let own = Some(self.relative_path.as_str()).filter(|path| path.contains(ATTEMPTS));
+        given.chain(own).map(|path| Self { relative_path: path.to_owned(), ..self.clone() }).collect()
+    }
+
+    /// What attempts have named by where the store has it: an attempt changes its files, and moves them when it is accepted.
+    pub(crate) fn in_store(layout: &Layout, artifacts: Vec<Self>) -> Vec<Self> {
+        let mut named: Vec<Self> = Vec::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for mut artifact in artifacts {
+            if !artifact.relative_path.contains(ATTEMPTS) {
+                named.push(artifact);
+                continue;
+            }
+            let stored = layout.relative(&store::object_path(&layout.store(), &artifact.sha256));
+            let path = Value::String(std::mem::replace(&mut artifact.relative_path, stored));
+            // Two files of one content are one there.
+            let place = *places.entry(artifact.sha256.clone()).or_insert(named.len());
+            match named.get_mut(place).and_then(|known| known.unknown.get_mut(ATTEMPT_PATHS)) {
+                Some(Value::Array(paths)) => paths.push(path),
+                _ => {
+                    artifact.unknown.insert(ATTEMPT_PATHS.to_owned(), Value::Array(vec![path]));
+                    named.push(artifact);
+                }
+            }
+        }
+        named
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

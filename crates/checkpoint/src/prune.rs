@@ -1,18 +1,18 @@
 //! Takes old checkpoints away, and from the store what nothing refers to any more. The newest valid checkpoint stays,
 //! however many newer ones there are that cannot be used (R7), and so does what a stage that is not done saved last.
 
-use std::collections::HashSet;
-use std::io;
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Read as _};
 use std::time::Duration;
 
 use files::{FileError, Folder, random_id};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::artifact_path::ArtifactPath;
 use crate::id;
-use crate::layout::Layout;
+use crate::layout::{ATTEMPTS, EVENTS, Layout};
 use crate::list::{Entry, entries, manifest_file, read_limited};
-use crate::manifest::Status;
+use crate::manifest::{Artifact, Status};
 use crate::store::{Store, StoreError, WAIT};
 use crate::validate::{Checker, checkpoints};
 
@@ -39,7 +39,9 @@ pub struct PruneOutput {
 enum Sweep {
     /// Everything that nothing refers to, and what killed processes left. Waits for those who save.
     Whole,
-    /// Only where the checkpoints that went held something of their own, and nobody is saving.
+    /// The same, if nobody is saving.
+    WholeIfFree,
+    /// Only what the checkpoints that went held alone, and if nobody is saving.
     IfWorthIt,
 }
 
@@ -55,6 +57,11 @@ pub fn prune_after_save(
     valid: Option<&str>,
 ) -> Result<PruneOutput, StoreError> {
     run(layout, keep, Sweep::IfWorthIt, valid)
+}
+
+/// As `prune`, at the end of a run, which may have replaced results by newer ones. Does not wait for those who save.
+pub fn prune_at_end(layout: &Layout) -> Result<PruneOutput, StoreError> {
+    run(layout, DEFAULT_KEEP, Sweep::WholeIfFree, None)
 }
 
 fn run(layout: &Layout, keep: usize, sweep: Sweep, valid: Option<&str>) -> Result<PruneOutput, StoreError> {
@@ -83,24 +90,30 @@ fn run(layout: &Layout, keep: usize, sweep: Sweep, valid: Option<&str>) -> Resul
         remove_in_place(&checkpoints, &go)?;
         return Ok(pruned);
     };
-    let loose = match sweep {
-        Sweep::Whole => true,
-        Sweep::IfWorthIt => !references(&checkpoints, &go)?.is_subset(&references(&checkpoints, &stay)?),
-    };
+    let mut loose = HashSet::new();
+    if sweep == Sweep::IfWorthIt {
+        let still_held = references(&checkpoints, &stay)?;
+        loose = held_by_checkpoints(layout, &checkpoints, &go)?;
+        loose.retain(|sha256| !still_held.contains(sha256));
+    }
     remove(&checkpoints, &store, &go)?;
+    if sweep == Sweep::IfWorthIt && loose.is_empty() {
+        return Ok(pruned);
+    }
     let limit = if sweep == Sweep::Whole { WAIT } else { Duration::ZERO };
     let lock = match store.exclude(limit) {
-        Ok(lock) if loose => lock,
+        Ok(lock) => lock,
         // The next one who prunes frees it.
-        Err(StoreError::Busy { .. }) if sweep == Sweep::IfWorthIt => return Ok(pruned),
-        Ok(_) => return Ok(pruned),
+        Err(StoreError::Busy { .. }) if sweep != Sweep::Whole => return Ok(pruned),
         Err(error) => return Err(error),
     };
     let wanted = all_references(&checkpoints)?;
-    let swept = store.sweep(|sha256| wanted.contains(sha256))?;
+    let is_free =
+        |sha256: &str| !wanted.contains(sha256) && (sweep != Sweep::IfWorthIt || loose.contains(sha256));
+    let swept = store.sweep(|sha256| !is_free(sha256))?;
     if swept.objects > 0 || sweep == Sweep::Whole {
-        let mut known = store.known();
-        known.forget_objects(|sha256| wanted.contains(sha256));
+        let known = store.known();
+        known.forget_objects(|sha256| !is_free(sha256));
         if sweep == Sweep::Whole {
             // Also those of runs that somebody removed.
             known.forget_files(|path| ArtifactPath::parse(path).is_ok_and(|path| path.open(&root).is_ok()));
@@ -194,6 +207,40 @@ fn references(checkpoints: &Folder, of: &[&Entry]) -> Result<HashSet<String>, Fi
     Ok(found)
 }
 
+/// What goes with these checkpoints of the run: all that they refer to, without what the run has published, which its record
+/// holds on to.
+fn held_by_checkpoints(
+    layout: &Layout,
+    checkpoints: &Folder,
+    go: &[&Entry],
+) -> Result<HashSet<String>, FileError> {
+    let run = checkpoints.folder(layout.run())?;
+    let mut held = HashSet::new();
+    let has_record = run.stat(EVENTS)?.is_some();
+    let published = format!("{}/", layout.relative(&layout.run_directory()));
+    let is_published = |path: &str| path.starts_with(&published) && !path.contains(ATTEMPTS);
+    for entry in go {
+        let artifacts = manifest_file(&run, &entry.id).ok().filter(|_| has_record).and_then(|file| {
+            let text = read_limited(&file).ok()?;
+            serde_json::from_slice::<ReferringManifest>(&text).ok()
+        });
+        match artifacts {
+            Some(ReferringManifest { artifacts }) => {
+                let own = artifacts.into_iter().filter(|artifact| !is_published(&artifact.relative_path));
+                held.extend(own.map(|artifact| artifact.sha256));
+            }
+            None => add_references(&run, &entry.id, &mut held)?,
+        }
+    }
+    Ok(held)
+}
+
+/// Only what a manifest refers to.
+#[derive(Deserialize)]
+struct ReferringManifest {
+    artifacts: Vec<Artifact>,
+}
+
 fn all_references(checkpoints: &Folder) -> Result<HashSet<String>, FileError> {
     let mut found = HashSet::new();
     for run in checkpoints.visible_folders()? {
@@ -201,8 +248,53 @@ fn all_references(checkpoints: &Folder) -> Result<HashSet<String>, FileError> {
         for id in folder.visible_folders()? {
             add_references(&folder, &id, &mut found)?;
         }
+        add_recorded(&folder, &mut found)?;
     }
     Ok(found)
+}
+
+/// The line of a run's record that says what a stage made.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RecordedLine {
+    stage_id: Option<String>,
+    accepted: Option<RecordedResult>,
+}
+
+#[derive(Deserialize)]
+struct RecordedResult {
+    artifacts: Vec<RecordedArtifact>,
+}
+
+#[derive(Deserialize)]
+struct RecordedArtifact {
+    sha256: String,
+}
+
+/// What the stages of the run made last. Its checkpoints need not be there any more: a run that is resumed brings back from the
+/// store what is missing.
+fn add_recorded(run: &Folder, found: &mut HashSet<String>) -> Result<(), FileError> {
+    let mut text = Vec::new();
+    let read = match run.file(EVENTS) {
+        Ok(mut file) => file.read_to_end(&mut text),
+        Err(FileError::NotFound { .. } | FileError::SymbolicLink { .. } | FileError::NotAFile { .. }) => {
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    };
+    read.map_err(FileError::failed("read", &run.path().join(EVENTS)))?;
+    let mut last: HashMap<String, Vec<RecordedArtifact>> = HashMap::new();
+    for line in text.split(|byte| *byte == b'\n') {
+        match serde_json::from_slice(line) {
+            Ok(RecordedLine { stage_id: Some(stage), accepted: Some(accepted) }) => {
+                last.insert(stage, accepted.artifacts);
+            }
+            Ok(_) => {}
+            Err(_) => add_digests(line, found),
+        }
+    }
+    found.extend(last.into_values().flatten().map(|artifact| artifact.sha256));
+    Ok(())
 }
 
 /// Everything in a manifest that looks like a hash: what a damaged one holds stays as well.
@@ -220,9 +312,13 @@ fn add_references(run: &Folder, id: &str, found: &mut HashSet<String>) -> Result
         path: run.path().join(id),
         source: io::Error::other(why),
     })?;
+    add_digests(&text, found);
+    Ok(())
+}
+
+fn add_digests(text: &[u8], found: &mut HashSet<String>) {
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     for digits in text.split(|byte| !is_digit(byte)).filter(|digits| digits.len() == 64) {
         found.insert(String::from_utf8_lossy(digits).into_owned());
     }
-    Ok(())
 }

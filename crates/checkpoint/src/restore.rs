@@ -103,7 +103,7 @@ fn place(
     let shown = || artifact.relative_path.clone();
     let writing = |source| RestoreError::Write { path: shown(), source };
     let mut temporary = TemporaryFile::new(staging, name, 0o600)?;
-    let hashed = hash::clone_or_copy(object, temporary.file()).map_err(writing)?;
+    let (hashed, _) = hash::clone_or_copy(object, temporary.file()).map_err(writing)?;
     if hashed.sha256 != artifact.sha256 {
         return Err(RestoreError::Damaged { path: shown() });
     }

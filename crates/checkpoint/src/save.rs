@@ -20,6 +20,7 @@ use crate::artifact_path::{ArtifactPath, PathError};
 use crate::folders::Folders;
 use crate::hash;
 use crate::id;
+use crate::identity::Identity;
 use crate::layout::{Layout, MANIFEST};
 use crate::manifest::{
     Artifact, Manifest, ManifestError, NotebookReference, PythonEnvironment, Reason, Rehydration, Sealed,
@@ -27,7 +28,7 @@ use crate::manifest::{
 };
 use crate::parallel;
 use crate::prune::{self, DEFAULT_KEEP, PruneOutput};
-use crate::store::{Identity, KnownFiles, Store, StoreError, StoredContent, WAIT};
+use crate::store::{KnownFiles, Store, StoreError, StoredContent, WAIT};
 use crate::validate::Depth;
 
 /// What is to be saved. `new` has the values of a run without Python.
@@ -46,6 +47,9 @@ pub struct SaveRequest {
     pub python_env: PythonEnvironment,
     /// Regular files inside the root: relative to it, or absolute.
     pub artifacts: Vec<PathBuf>,
+    /// More of them, which the manifest lists and the store does not take in: there is no second copy of them, and where they are
+    /// changed or removed, they are lost.
+    pub references: Vec<PathBuf>,
     /// Makes the rehydration from a manifest that has everything else: its id and its artifacts.
     pub rehydrate: Option<fn(&Manifest) -> Rehydration>,
     pub depth: Depth,
@@ -68,6 +72,7 @@ impl SaveRequest {
             notebook: NotebookReference::default(),
             python_env: PythonEnvironment::default(),
             artifacts: Vec::new(),
+            references: Vec::new(),
             rehydrate: None,
             depth: Depth::Quick,
             limits: SizeLimits::default(),
@@ -120,8 +125,17 @@ pub enum SaveError {
 /// Something that a person should know; the checkpoint is saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SaveWarning {
-    Large { total: u64, limit: u64 },
-    NotPruned { why: String },
+    Large {
+        total: u64,
+        limit: u64,
+    },
+    /// So much was copied, since the file system cannot clone.
+    Copied {
+        bytes: u64,
+    },
+    NotPruned {
+        why: String,
+    },
 }
 
 #[derive(Debug)]
@@ -132,13 +146,18 @@ pub struct SavedCheckpoint {
     pub new_objects: usize,
     /// Artifacts that were read; the others were known by their identity.
     pub read: usize,
+    /// What the artifacts of the manifest can be known by, in their order; none for those that could change without a trace in it.
+    pub identities: Vec<Option<Identity>>,
     pub pruned: Option<PruneOutput>,
     pub warnings: Vec<SaveWarning>,
 }
 
+/// Copies that are smaller are nobody's trouble.
+const WORTH_TELLING: u64 = 1 << 30;
+
 pub fn save(layout: &Layout, request: &SaveRequest) -> Result<SavedCheckpoint, SaveError> {
     let root = Folder::open(layout.root())?;
-    let paths = paths(layout, &request.artifacts)?;
+    let paths = paths(layout, &request.artifacts, &request.references)?;
     let mut warnings = check_size(&root, &paths, request.limits)?;
     let folders = Folders::made(&root, layout)?;
     let store = Store::made(&folders.checkpoints)?;
@@ -146,7 +165,8 @@ pub fn save(layout: &Layout, request: &SaveRequest) -> Result<SavedCheckpoint, S
     let staging = Staging::new(&store)?;
     let known = store.known();
     let taken = take_in(&root, &store, &known, &staging.tick, &paths, request.depth)?;
-    let artifacts = taken.iter().map(|taken| taken.artifact.clone()).collect();
+    let artifacts: Vec<Artifact> = taken.iter().map(|taken| taken.artifact.clone()).collect();
+    let artifacts = if request.mid_stage { Artifact::in_store(layout, artifacts) } else { artifacts };
     let committing = store.commit(WAIT)?;
     let sealed = commit(layout, request, &root, &store, &folders, staging, artifacts)?;
     remember(&store, &taken);
@@ -160,31 +180,49 @@ pub fn save(layout: &Layout, request: &SaveRequest) -> Result<SavedCheckpoint, S
         }
     };
     let path = layout.run_checkpoints().join(&sealed.manifest.checkpoint_id).join(MANIFEST);
+    let copied = taken.iter().filter(|taken| taken.is_copy).map(|taken| taken.artifact.size_bytes).sum();
+    if copied >= WORTH_TELLING {
+        warnings.push(SaveWarning::Copied { bytes: copied });
+    }
     let new_objects = taken.iter().filter(|taken| taken.new).count();
     let read = taken.iter().filter(|taken| taken.read).count();
-    Ok(SavedCheckpoint { sealed, path, new_objects, read, pruned, warnings })
+    let identities = taken.iter().map(|taken| taken.settled.then_some(taken.identity)).collect();
+    Ok(SavedCheckpoint { sealed, path, new_objects, read, identities, pruned, warnings })
 }
 
-pub(super) fn paths(layout: &Layout, artifacts: &[PathBuf]) -> Result<Vec<ArtifactPath>, SaveError> {
+/// An artifact, and where its content is kept.
+#[derive(Debug)]
+pub(super) struct PlacedArtifact {
+    path: ArtifactPath,
+    /// In its own place alone.
+    is_reference: bool,
+}
+
+pub(super) fn paths(
+    layout: &Layout,
+    artifacts: &[PathBuf],
+    references: &[PathBuf],
+) -> Result<Vec<PlacedArtifact>, SaveError> {
     let mut seen = HashSet::new();
     let mut paths = Vec::new();
-    for path in artifacts {
+    let stored = artifacts.iter().map(|path| (path, false));
+    for (path, is_reference) in stored.chain(references.iter().map(|path| (path, true))) {
         let path = ArtifactPath::inside(layout.root(), path)?;
         if !seen.insert(path.text().to_owned()) {
             return Err(SaveError::Twice { path: path.text().to_owned() });
         }
-        paths.push(path);
+        paths.push(PlacedArtifact { path, is_reference });
     }
     Ok(paths)
 }
 
 fn check_size(
     root: &Folder,
-    paths: &[ArtifactPath],
+    artifacts: &[PlacedArtifact],
     limits: SizeLimits,
 ) -> Result<Vec<SaveWarning>, SaveError> {
     let mut total: u64 = 0;
-    for path in paths {
+    for PlacedArtifact { path, .. } in artifacts {
         let metadata = path.open(root)?.metadata().map_err(|source| reading(path, source))?;
         total = total.saturating_add(metadata.len());
     }
@@ -238,6 +276,7 @@ pub(super) struct StoredArtifact {
     settled: bool,
     /// The store did not have its content.
     pub(super) new: bool,
+    is_copy: bool,
     read: bool,
 }
 
@@ -247,17 +286,17 @@ pub(super) fn take_in(
     store: &Store,
     known: &KnownFiles,
     tick: &Identity,
-    paths: &[ArtifactPath],
+    artifacts: &[PlacedArtifact],
     depth: Depth,
 ) -> Result<Vec<StoredArtifact>, SaveError> {
-    let job = Job { root, store, known, tick, depth, sizes: known.sizes(), claimed: Mutex::default() };
+    let job = Job { root, store, known, tick, depth, claimed: Mutex::default() };
     let failed = AtomicBool::new(false);
-    let taken = parallel::map(paths, 1, |path| {
+    let taken = parallel::map(artifacts, 1, |artifact| {
         // After a failure the rest is not worth its reading.
         if failed.load(Ordering::Relaxed) {
             return None;
         }
-        let taken = job.take(path);
+        let taken = job.take(artifact);
         failed.fetch_or(taken.is_err(), Ordering::Relaxed);
         Some(taken)
     });
@@ -273,26 +312,26 @@ struct Job<'a> {
     known: &'a KnownFiles,
     tick: &'a Identity,
     depth: Depth,
-    sizes: HashSet<u64>,
     claimed: Mutex<HashSet<String>>,
 }
 
 impl Job<'_> {
-    fn take(&self, path: &ArtifactPath) -> Result<StoredArtifact, SaveError> {
+    fn take(&self, artifact: &PlacedArtifact) -> Result<StoredArtifact, SaveError> {
+        let PlacedArtifact { path, is_reference } = artifact;
         for _ in 0..ATTEMPTS {
             let file = path.open(self.root)?;
             let before = Identity::of(&file).map_err(|source| reading(path, source))?;
             if self.depth == Depth::Quick
                 && let Some(sha256) = self.known.content(path.text(), &before)
-                && self.store.has(sha256, self.known)
+                && (*is_reference || self.store.has(&sha256, self.known))
             {
-                return Ok(taken(path, before, sha256.to_owned(), true, None));
+                return Ok(taken(path, before, sha256, true, None));
             }
-            let kept = self.keep(path, &file, before)?;
+            let kept = if *is_reference { Self::flush(path, &file) } else { self.keep(path, &file, before) }?;
             let after = Identity::of(&file).map_err(|source| reading(path, source))?;
             if before == after && kept.hashed.bytes == before.size() {
                 let settled = before.is_settled(self.tick);
-                return Ok(taken(path, before, kept.hashed.sha256, settled, Some(kept.new)));
+                return Ok(taken(path, before, kept.hashed.sha256.clone(), settled, Some(&kept)));
             }
         }
         Err(SaveError::Changing { path: path.text().to_owned() })
@@ -300,23 +339,30 @@ impl Job<'_> {
 
     fn keep(&self, path: &ArtifactPath, file: &File, identity: Identity) -> Result<StoredContent, SaveError> {
         // What may be in the store already is read first, and copied only where it is not.
-        if self.known.has_path(path.text()) || self.sizes.contains(&identity.size()) {
+        if self.known.has_path(path.text()) || self.known.has_size(identity.size()) {
             let hashed = hash::of_file(file).map_err(|source| reading(path, source))?;
             if self.store.has(&hashed.sha256, self.known) {
-                return Ok(StoredContent { hashed, new: false });
+                return Ok(StoredContent { hashed, new: false, is_copy: false });
             }
         }
         Ok(self.store.put(path.text(), file, self.known, &self.claimed)?)
     }
+
+    /// Its only copy has to be on the disk before the manifest is.
+    fn flush(path: &ArtifactPath, file: &File) -> Result<StoredContent, SaveError> {
+        let flushed = file.sync_all().and_then(|()| hash::of_file(file));
+        let hashed = flushed.map_err(|source| reading(path, source))?;
+        Ok(StoredContent { hashed, new: false, is_copy: false })
+    }
 }
 
-/// `read` says whether it was read, and then whether its content was new.
+/// `kept` is what was done where it had to be read.
 fn taken(
     path: &ArtifactPath,
     identity: Identity,
     sha256: String,
     settled: bool,
-    read: Option<bool>,
+    kept: Option<&StoredContent>,
 ) -> StoredArtifact {
     let artifact = Artifact {
         relative_path: path.text().to_owned(),
@@ -324,7 +370,8 @@ fn taken(
         size_bytes: identity.size(),
         unknown: Map::new(),
     };
-    StoredArtifact { artifact, identity, settled, new: read == Some(true), read: read.is_some() }
+    let (new, is_copy) = kept.map_or((false, false), |kept| (kept.new, kept.is_copy));
+    StoredArtifact { artifact, identity, settled, new, is_copy, read: kept.is_some() }
 }
 
 /// Makes the manifest and puts it into its place. The caller holds the commit lock.
@@ -400,22 +447,17 @@ fn written_time(now: Timestamp) -> String {
 
 /// Notes what was read and flushed. A cache that cannot be written costs another reading, no more.
 pub(super) fn remember(store: &Store, taken: &[StoredArtifact]) {
-    let mut known = store.known();
-    let mut changed = false;
+    let known = store.known();
     for taken in taken {
         let sha256 = &taken.artifact.sha256;
         if taken.settled && taken.read {
             known.set_content(taken.artifact.relative_path.clone(), taken.identity, sha256.clone());
-            changed = true;
         }
         if taken.new
             && let Some(identity) = store.object_identity(sha256)
         {
             known.set_object(sha256.clone(), identity);
-            changed = true;
         }
     }
-    if changed {
-        let _ = store.write_known(&known);
-    }
+    let _ = store.write_known(&known);
 }

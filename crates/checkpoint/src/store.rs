@@ -15,16 +15,17 @@ use std::collections::HashSet;
 use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
 use files::{FileError, Folder, Lock, LockError, Sharing, TemporaryFile};
 
 use crate::hash::{self, Hashed};
+use crate::identity::Identity;
 use crate::layout::STORE;
 
-pub(crate) use known::{Identity, KnownFiles};
+pub(crate) use known::{KnownFiles, LARGE};
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -59,6 +60,8 @@ pub(crate) struct StoredContent {
     pub(crate) hashed: Hashed,
     /// It was not there before.
     pub(crate) new: bool,
+    /// It takes as much room again: the file system could not clone it.
+    pub(crate) is_copy: bool,
 }
 
 impl Store {
@@ -86,8 +89,15 @@ impl Store {
         self.folder.folder_made(TEMPORARY)
     }
 
+    /// The time as the file system tells it now: that of a file which is made for it, and gone again.
+    pub(crate) fn tick(&self) -> Result<Identity, FileError> {
+        let temporary = self.temporary()?;
+        let tick = TemporaryFile::new(&temporary, "tick", 0o600)?;
+        Identity::of(tick.file()).map_err(FileError::failed("look at a file in", temporary.path()))
+    }
+
     pub(crate) fn known(&self) -> KnownFiles {
-        KnownFiles::read(&self.folder)
+        KnownFiles::of(&self.folder)
     }
 
     pub(crate) fn write_known(&self, known: &KnownFiles) -> Result<(), FileError> {
@@ -128,7 +138,7 @@ impl Store {
 
     /// Whether it was seen flushed, and has not been touched since.
     pub(crate) fn has(&self, sha256: &str, known: &KnownFiles) -> bool {
-        known.object(sha256).is_some_and(|identity| self.object_identity(sha256).as_ref() == Some(identity))
+        known.object(sha256).is_some_and(|identity| self.object_identity(sha256) == Some(identity))
     }
 
     /// Takes in the content of a file. `claimed` are those that this save has taken in already.
@@ -143,16 +153,16 @@ impl Store {
         let staging = self.temporary()?;
         // Removed unless it gets its place; if that fails, prune finds it.
         let mut temporary = TemporaryFile::new(&staging, "object", 0o600)?;
-        let hashed = hash::clone_or_copy(source, temporary.file()).map_err(copying)?;
+        let (hashed, is_copy) = hash::clone_or_copy(source, temporary.file()).map_err(copying)?;
         let first = claimed.lock().is_ok_and(|mut claimed| claimed.insert(hashed.sha256.clone()));
         if !first || self.has(&hashed.sha256, known) {
-            return Ok(StoredContent { hashed, new: false });
+            return Ok(StoredContent { hashed, new: false, is_copy: false });
         }
         let executable = source.metadata().map_err(copying)?.mode() & 0o111;
         let permissions = Permissions::from_mode(0o444 | executable);
         temporary.file().set_permissions(permissions).map_err(copying)?;
         self.place(path, &mut temporary, &hashed.sha256)?;
-        Ok(StoredContent { hashed, new: true })
+        Ok(StoredContent { hashed, new: true, is_copy })
     }
 
     /// Gives the file its name, and flushes both.
@@ -195,6 +205,8 @@ impl Store {
                 }
             }
         }
+        // Former versions had all that they knew in one file.
+        let _ = self.folder.remove_file("known");
         let temporary = self.temporary()?;
         for (name, _) in temporary.entries()? {
             temporary.remove_all(&name)?;
@@ -208,6 +220,11 @@ pub(crate) struct FreedObjects {
     pub(crate) objects: usize,
     /// On the disk.
     pub(crate) bytes: u64,
+}
+
+/// Where the content of that hash lies.
+pub(crate) fn object_path(store: &Path, sha256: &str) -> PathBuf {
+    store.join(prefix(sha256)).join(sha256)
 }
 
 fn prefix(sha256: &str) -> &str {

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use autosave::{Look, WITHHELD};
+use gate::policy::Autosave;
 use gate::{ActionState, Changes, INPUTS_VERSION, Rule};
 use journal::{Journal, Of, RecordedVerdict, VerdictId};
 use stop::Record;
@@ -81,13 +83,16 @@ fn facts(recorded: &RecordedVerdict, record: Option<Record>, head: Option<&str>)
         }
         Changes::Unknown(_) => {}
     }
+    // They may be kept, or sent on with the hand-off.
+    let look = Look::new(&Autosave::default(), None);
+    let told = |text: String| look.tellable(&text).unwrap_or_else(|| WITHHELD.to_owned());
     facts.commands = inputs
         .calls
         .into_iter()
         .filter(|call| call.call.kind == Kind::Shell)
         .filter_map(|call| {
             Some(CommandRun {
-                command: call.call.command?,
+                command: told(call.call.command?),
                 outcome: match call.call.outcome {
                     Outcome::Ok => CommandOutcome::Ok,
                     Outcome::Error => CommandOutcome::Error,
@@ -101,7 +106,7 @@ fn facts(recorded: &RecordedVerdict, record: Option<Record>, head: Option<&str>)
         .observations
         .into_iter()
         .filter(|observation| observation.rule == Rule::UnresolvedError)
-        .map(|observation| observation.text)
+        .map(|observation| told(observation.text))
         .collect();
     facts.open_actions = verdict
         .actions

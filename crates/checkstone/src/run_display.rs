@@ -11,6 +11,7 @@ use checkpoint::layout::Layout;
 use checkpoint::manifest::MID_STAGE;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use jiff::Timestamp;
+use run::end_of_output::last_line;
 use run::engine::{EngineError, PlanText};
 use run::event::{Ending, Event, What};
 use run::outlook::{StageOutlook, Would};
@@ -74,6 +75,11 @@ impl<'a> Display<'a> {
     pub(crate) fn know(&mut self, plan: &Plan, layout: &Layout) {
         self.budgets = plan.stages.iter().map(|stage| (stage.id.clone(), stage.max_duration)).collect();
         self.budgets.extend(plan.waiting().into_iter().map(|waiting| (waiting.id, waiting.max_duration)));
+        // A run that goes on does not say once more what it has recorded.
+        if let Ok(record) = Record::read(&layout.events()) {
+            let instances = record.instances.into_values().flatten();
+            self.parameters.extend(instances.map(|instance| (instance.stage_id, instance.parameters)));
+        }
         self.layout = Some(layout.clone());
     }
 
@@ -256,7 +262,11 @@ impl<'a> Display<'a> {
             false => layout.attempt_output(stage, attempt),
         };
         let Ok(path) = path else { return String::new() };
-        if path.is_file() { format!(" (see `{}`)", visible(&layout.relative(&path))) } else { String::new() }
+        if !path.is_file() {
+            return String::new();
+        }
+        let said = last_line(&path).map(|line| format!("; it said: {}", visible(&line)));
+        format!("{} (see `{}`)", said.unwrap_or_default(), visible(&layout.relative(&path)))
     }
 
     /// The bars are gone, and what was left out is told.
@@ -342,6 +352,7 @@ pub(crate) fn outlook(
                 Would::Run => (STRONG, "would run: "),
                 Would::Maybe => (DOUBTFUL, "may run: "),
                 Would::Reuse => (FAINT, ""),
+                Would::LeaveOut => (FAINT, "left out: "),
             };
             let told = format!("{would}{}", visible(&stage.why));
             table
@@ -350,7 +361,7 @@ pub(crate) fn outlook(
         let count = |would| output.stages.iter().filter(|stage| stage.would == would).count();
         let (run, maybe) = (count(Would::Run), count(Would::Maybe));
         let may = if maybe > 0 { format!(", and {maybe} may run") } else { String::new() };
-        let all = counted(output.stages.len(), "stage");
+        let all = counted(output.stages.len() - count(Would::LeaveOut), "stage");
         format!("{}{run} of {all} would run{may}\n", table.lines(printer.width()))
     })
 }
@@ -405,7 +416,7 @@ fn stages_of(record: &Record, plan: &Plan) -> Vec<(String, String)> {
     known.chain(waiting).collect()
 }
 
-fn with_parameters(id: &str, parameters: &str) -> String {
+pub(crate) fn with_parameters(id: &str, parameters: &str) -> String {
     match parameters {
         "" => visible(id),
         parameters => format!("{} ({})", visible(id), visible(parameters)),

@@ -256,7 +256,8 @@ impl Running<'_> {
         if self.ending.is_none() {
             let Self { vitals, clock, limits, observe, .. } = self;
             if let Some(cause) = vitals.look_after(clock, limits, process.root, *observe) {
-                self.end(cause, None);
+                let grace = cause.grace(limits.grace);
+                self.end(cause, Some(grace));
             }
         }
     }

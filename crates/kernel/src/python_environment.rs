@@ -102,11 +102,16 @@ pub struct FoundPython {
     pub environment: Vec<(OsString, OsString)>,
     /// For people: where it comes from.
     pub origin: String,
-    /// For people: how ipykernel is installed there.
+    /// For people: the command that installs packages there, without their names.
     install: String,
 }
 
 impl FoundPython {
+    /// The command that installs packages there.
+    pub fn install(&self, packages: &str) -> String {
+        format!("{} {packages}", self.install)
+    }
+
     /// What to install where its kernel could not be started because it has none.
     pub fn remedy(&self, error: &KernelError) -> Option<String> {
         match error {
@@ -116,7 +121,7 @@ impl FoundPython {
                     "`{}` ({}) has no ipykernel: install it with `{}`",
                     self.argv.first().map(|program| program.to_string_lossy()).unwrap_or_default(),
                     self.origin,
-                    self.install
+                    self.install("ipykernel")
                 ))
             }
             _ => None,
@@ -143,7 +148,7 @@ pub fn find(root: &Path, surroundings: &Surroundings) -> Result<FoundPython, Fin
     });
     if let Some(folder) = locked.as_deref().filter(|folder| folder.join("pyvenv.cfg").is_file()) {
         let found = interpreter(&python_in("uv's environment", folder)?, "the project's environment of uv");
-        return Ok(FoundPython { install: "uv add --dev ipykernel".to_owned(), ..found });
+        return Ok(FoundPython { install: "uv add --dev".to_owned(), ..found });
     }
     for name in [".venv", "venv"] {
         let folder = root.join(name);
@@ -154,7 +159,7 @@ pub fn find(root: &Path, surroundings: &Surroundings) -> Result<FoundPython, Fin
             let made_by = fs_err::read_to_string(folder.join("pyvenv.cfg")).unwrap_or_default();
             return Ok(match made_by.lines().any(|line| line.starts_with("uv =")) {
                 true => {
-                    let install = format!("uv pip install --python {} ipykernel", python.display());
+                    let install = format!("uv pip install --python {}", python.display());
                     FoundPython { install, ..found }
                 }
                 false => found,
@@ -174,7 +179,7 @@ pub fn find(root: &Path, surroundings: &Surroundings) -> Result<FoundPython, Fin
     let python = files::find_program("python3".as_ref(), &surroundings.path);
     let found = interpreter(&python.ok_or(FindError::Nothing)?, "found in `PATH`");
     // Systems do not like packages to be installed into their own Python.
-    let install = "python3 -m venv .venv && .venv/bin/python -m pip install ipykernel".to_owned();
+    let install = "python3 -m venv .venv && .venv/bin/python -m pip install".to_owned();
     Ok(FoundPython { install, ..found })
 }
 
@@ -190,7 +195,7 @@ fn interpreter(python: &Path, origin: &str) -> FoundPython {
         argv: std::iter::once(python.into()).chain(words).collect(),
         environment: Vec::new(),
         origin: origin.to_owned(),
-        install: format!("{} -m pip install ipykernel", python.display()),
+        install: format!("{} -m pip install", python.display()),
     }
 }
 
@@ -224,7 +229,7 @@ fn kernelspec(name: &str, surroundings: &Surroundings) -> Result<Option<FoundPyt
         let fill = |text: String| text.replace("{resource_dir}", &folder.to_string_lossy()).into();
         let program = spec.argv.first().map_or("python3", String::as_str);
         return Ok(Some(FoundPython {
-            install: format!("{program} -m pip install ipykernel"),
+            install: format!("{program} -m pip install"),
             argv: spec.argv.into_iter().map(fill).collect(),
             environment: spec.env.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
             origin: format!("the kernelspec `{name}`"),

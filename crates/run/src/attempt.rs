@@ -2,7 +2,7 @@
 //! made, and then either its acceptance or an emergency checkpoint of what there is. The exit status decides, and never
 //! a marker.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use checkpoint::layout::Layout;
 use checkpoint::manifest::{Artifact, Reason};
+use checkpoint::{FileContent, FileHashes};
 use supervise::{Controls, How, Isolation, Observed};
 use text::error_chain;
 
@@ -18,7 +19,7 @@ use crate::PythonSession;
 use crate::event::{Accepted, AcceptedArtifact, AcceptedInput, Ending, HowEnded, VERIFY};
 use crate::executor::{self, CellJob, ExecuteError, SessionState, StageEnded};
 use crate::fingerprint;
-use crate::input_content::{self, InputContent};
+use crate::input_content::{self, InputContent, InputReader, ReadInput};
 use crate::plan::{Input, Kind, Output, Plan, Stage};
 use crate::publish;
 use crate::secret_values::WITHHELD;
@@ -43,6 +44,7 @@ pub(crate) struct Job {
     pub(crate) controls: Controls,
     /// What the run's Python stages share.
     pub(crate) python: Arc<PythonSession>,
+    pub(crate) hashes: Arc<FileHashes>,
     /// What earlier stages have made and this run still needs: it is in every checkpoint.
     pub(crate) earlier: Vec<EarlierArtifact>,
     /// What the session holds when a Python stage begins, where it holds anything.
@@ -62,6 +64,8 @@ pub(crate) struct EarlierArtifact {
         expect(dead_code, reason = "only a session that is brought back asks for it")
     )]
     pub(crate) sha256: String,
+    /// Checkpoints hold no copy of it.
+    pub(crate) is_reference: bool,
 }
 
 /// What the last Python stage before another one left in the session.
@@ -374,30 +378,29 @@ impl RunningAttempt<'_> {
     ) -> Result<Vec<AcceptedArtifact>, Unaccepted> {
         let Self { job, stage, .. } = *self;
         let paths: Vec<PathBuf> = files.iter().map(|file| published.join(file)).collect();
-        let mut hashes: Vec<Option<(String, u64)>> = vec![None; files.len()];
+        let mut known: HashMap<String, FileContent> = HashMap::new();
         if stage.checkpoint_after {
             let (layout, count) = (&job.layout, job.execution_count);
-            let saved =
-                stage_checkpoint::after_stage(layout, &stage.id, &paths, &job.earlier, count, session);
+            let saved = stage_checkpoint::after_stage(layout, stage, &paths, &job.earlier, count, session);
             let unsaved = |error| failed(format!("its checkpoint cannot be saved: {}", error_chain(&error)));
             let saved = self.without_warnings(saved.map_err(unsaved)?);
-            for (path, hash) in paths.iter().zip(&mut hashes) {
-                let relative = layout.relative(path);
-                let artifact =
-                    saved.manifest.artifacts.iter().find(|artifact| artifact.relative_path == relative);
-                *hash = artifact.map(|artifact| (artifact.sha256.clone(), artifact.size_bytes));
-            }
+            known = saved.contents();
             self.checkpoint = Some(saved);
         }
         let mut described = Vec::new();
-        for ((file, path), hash) in files.iter().zip(&paths).zip(hashes) {
-            let (sha256, size_bytes) = match hash {
-                Some(hash) => hash,
-                None => fingerprint::of_file(path)
-                    .map_err(|error| failed(format!("`{}` cannot be read: {error}", path.display())))?,
-            };
-            let identity = publish::identity(path).unwrap_or_default();
-            described.push(AcceptedArtifact { path: file.clone(), sha256, size_bytes, identity });
+        for (file, path) in files.iter().zip(&paths) {
+            let name = job.layout.relative(path);
+            let content = known
+                .remove(&name)
+                .map_or_else(|| job.hashes.content(&name, &fingerprint::open_regular(path)?, &|| true), Ok);
+            let content =
+                content.map_err(|error| failed(format!("`{}` cannot be read: {error}", path.display())))?;
+            described.push(AcceptedArtifact {
+                path: file.clone(),
+                sha256: content.sha256,
+                size_bytes: content.bytes,
+                identity: content.identity.map(|identity| identity.to_string()).unwrap_or_default(),
+            });
         }
         Ok(described)
     }
@@ -407,12 +410,16 @@ impl RunningAttempt<'_> {
         let Self { job, stage, .. } = *self;
         let read = |input: &Input| {
             let content = InputContent::of(&job.plan, &job.layout, &input.source)?;
-            let most_files = job.plan.most_files;
-            let identity = content.identity(most_files).unwrap_or_default();
-            let sha256 = content.sha256(most_files, &|| !job.controls.is_asked()).map_err(|error| {
+            let reader = InputReader {
+                layout: &job.layout,
+                hashes: &job.hashes,
+                most_files: job.plan.most_files,
+                may_go_on: &|| !job.controls.is_asked(),
+            };
+            let ReadInput { sha256, identity } = content.read(&reader).map_err(|error| {
                 failed(format!("the input `{}` cannot be read: {error}", content.shown()))
             })?;
-            Ok(AcceptedInput { name: input.name.clone(), sha256, identity })
+            Ok(AcceptedInput { name: input.name.clone(), sha256, identity: identity.unwrap_or_default() })
         };
         stage.inputs.iter().map(read).collect()
     }
@@ -508,7 +515,10 @@ fn outputs(stage: &Stage, artifacts: &Path, most: usize) -> Result<Vec<String>, 
     let folder = missing.iter().find(|path| artifacts.join(path).is_dir());
     match (folder, missing.is_empty()) {
         (Some(path), _) => Err(failed(format!("its output `{path}` is a folder without files"))),
-        (None, false) => Err(failed(format!("it did not write its output `{}`", missing.join("`, `")))),
+        (None, false) => Err(failed(format!(
+            "it did not write its output `{}` into `$CHECKSTONE_ARTIFACT_DIR`",
+            missing.join("`, `")
+        ))),
         (None, true) => Ok(files),
     }
 }

@@ -1,10 +1,11 @@
 //! What earlier runs of the same title made, found by what their stages are known by.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use checkpoint::layout::Layout;
 
 use crate::event::Accepted;
+use crate::plan::Stage;
 use crate::record::Record;
 
 /// So many runs are looked through, the newest ones.
@@ -14,12 +15,14 @@ const MOST_RUNS: usize = 50;
 #[derive(Clone, Debug)]
 pub(crate) struct EarlierStage {
     pub(crate) run: Layout,
+    /// What it was called there: with another list an instance has another letter.
+    pub(crate) id: String,
     pub(crate) accepted: Accepted,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct EarlierRuns {
-    /// By the id of the stage, the newest first.
+    /// By the id that the plan has, the newest first.
     stages: HashMap<String, Vec<EarlierStage>>,
 }
 
@@ -29,16 +32,26 @@ impl EarlierRuns {
         let mut found = Self::default();
         for run in runs.iter().take(MOST_RUNS) {
             let Ok(record) = Record::read(&run.events()) else { continue };
-            for (id, stage) in record.stages {
-                if let Some(accepted) = stage.accepted {
-                    found.stages.entry(id).or_default().push(EarlierStage { run: run.clone(), accepted });
+            let templates: HashMap<&str, &str> = (record.instances.iter())
+                .flat_map(|(template, notes)| {
+                    notes.iter().map(|note| (note.stage_id.as_str(), template.as_str()))
+                })
+                .collect();
+            for (id, stage) in record.stages.iter().collect::<BTreeMap<_, _>>() {
+                if let Some(accepted) = stage.accepted.clone() {
+                    let template = templates.get(id.as_str()).copied().unwrap_or(id);
+                    let made = EarlierStage { run: run.clone(), id: id.clone(), accepted };
+                    found.stages.entry(template.to_owned()).or_default().push(made);
                 }
             }
         }
         found
     }
 
-    pub(crate) fn of_stage(&self, id: &str) -> &[EarlierStage] {
-        self.stages.get(id).map_or(&[], Vec::as_slice)
+    /// What may be the same, and of it what the stage is best compared with.
+    pub(crate) fn of_stage(&self, stage: &Stage) -> Option<(&EarlierStage, &[EarlierStage])> {
+        let all = self.stages.get(&stage.template)?;
+        let nearest = all.iter().find(|made| made.id == stage.id).or_else(|| all.first())?;
+        Some((nearest, all))
     }
 }

@@ -8,15 +8,16 @@ mod begin;
 mod reuse;
 mod session;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
+use checkpoint::FileHashes;
 use checkpoint::layout::{Layout, NameError};
-use checkpoint::manifest::Artifact;
+use checkpoint::manifest::{Artifact, Status};
 use jiff::Timestamp;
 use supervise::{Controls, Isolation, Observed, Signal, SweepError};
 use text::error_chain;
@@ -27,12 +28,14 @@ use crate::control::Requests;
 use crate::earlier_runs::EarlierRuns;
 use crate::event::{Accepted, Ending, Event, InstanceNote, What};
 use crate::outlook;
-use crate::plan::{LONGEST_WITHOUT_CHECKPOINT, Plan, Problems, Resources, Stage, WaitingStage};
+use crate::plan::{
+    Kind, LONGEST_WITHOUT_CHECKPOINT, Plan, Problems, Resources, Stage, Storing, WaitingStage,
+};
 use crate::publish::PublishError;
 use crate::record::{RecordError, Recorder, StageRecord};
 use crate::secret_values::SecretValues;
 use crate::session_order::SessionOrder;
-use crate::stage_checkpoint::StageCheckpoint;
+use crate::stage_checkpoint::{COPIES, StageCheckpoint};
 use crate::state::{RunState, StageState};
 
 use session::SessionToBeginWith;
@@ -41,10 +44,13 @@ pub use begin::{PlanText, abort_lost, can_run, resume, run};
 
 const LOOK: Duration = Duration::from_millis(50);
 
+/// So many stages are named in one sentence.
+const MOST_NAMED: usize = 10;
+
 /// No retry waits longer.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
 
-/// A checkpoint holds all artifacts of the run up to this many, and beyond it those that are still needed.
+/// A checkpoint of a Python stage holds all artifacts of the run up to this many, and beyond it those that are still needed.
 const ARTIFACTS_IN_CHECKPOINT: usize = 2000;
 
 #[derive(Clone, Debug)]
@@ -185,6 +191,10 @@ struct Engine<'a> {
     secrets: SecretValues,
     is_aborting: bool,
     has_failed: bool,
+    /// Results were replaced, or checkpoints hold what stages left half-way: there may be something to free at the end.
+    may_free: bool,
+    hashes: Arc<FileHashes>,
+    has_told_of_copies: bool,
     sender: Sender<Message>,
     receiver: Receiver<Message>,
 }
@@ -199,6 +209,8 @@ impl<'a> Engine<'a> {
     ) -> Self {
         let (sender, receiver) = mpsc::channel();
         let requests = Requests::from_now(&layout);
+        // Without a store everything is read.
+        let hashes = Arc::new(FileHashes::made(&layout).unwrap_or_default());
         let earlier_runs = EarlierRuns::read(&settings.earlier_runs);
         let mut engine = Self {
             session_order: SessionOrder::of(&plan),
@@ -221,6 +233,9 @@ impl<'a> Engine<'a> {
             secrets: SecretValues::default(),
             is_aborting: false,
             has_failed: false,
+            may_free: false,
+            hashes,
+            has_told_of_copies: false,
             sender,
             receiver,
         };
@@ -258,8 +273,30 @@ impl<'a> Engine<'a> {
         }
         self.block_the_rest()?;
         let state = self.final_state();
+        if state == RunState::Completed {
+            self.tell_what_is_left()?;
+        }
         self.run_to(state, None)?;
         Ok(state)
+    }
+
+    /// What stages made that are no longer in the plan is still there, and could be taken for what the others made.
+    fn tell_what_is_left(&mut self) -> Result<(), EngineError> {
+        let planned: HashSet<&str> = self.plan.stages.iter().map(|stage| stage.id.as_str()).collect();
+        let is_left = |id: &&String| {
+            !planned.contains(id.as_str()) && self.layout.published(id).is_ok_and(|folder| folder.is_dir())
+        };
+        let mut left: Vec<String> = self.recorder.record().stages.keys().filter(is_left).cloned().collect();
+        if left.is_empty() {
+            return Ok(());
+        }
+        left.sort();
+        let count = left.len().saturating_sub(MOST_NAMED);
+        left.truncate(MOST_NAMED);
+        let more = if count > 0 { format!(" and {count} more") } else { String::new() };
+        let folder = self.layout.relative(&self.layout.run_directory());
+        let names = left.join("`, `");
+        self.warn(None, format!("no longer in the plan, and still in `{folder}`: `{names}`{more}"))
     }
 
     fn schedule(&mut self) -> Result<(), EngineError> {
@@ -518,6 +555,7 @@ impl<'a> Engine<'a> {
             longest_unchecked: self.settings.longest_unchecked,
             controls: controls.clone(),
             python: Arc::clone(&self.python),
+            hashes: Arc::clone(&self.hashes),
             earlier: self.earlier_artifacts(index),
             session,
             to_resume,
@@ -558,15 +596,21 @@ impl<'a> Engine<'a> {
         Ok(attempt)
     }
 
-    /// What the run has published so far, as far as a checkpoint should hold it.
+    /// What a checkpoint should hold besides what its stage makes: what a session is brought back from, and nothing where there is
+    /// none. The record holds on to what the other stages published, so that a checkpoint costs what its stage made, not what the
+    /// run has.
     fn earlier_artifacts(&self, starting: usize) -> Vec<EarlierArtifact> {
         let completed = |index: &usize| {
             *index != starting
                 && self.stages.get(*index).is_some_and(|stage| stage.standing == Standing::Completed)
         };
-        let session = self.session_before(starting).map(|before| before.stage);
+        if self.stage(starting).is_none_or(|stage| stage.kind == Kind::Command) {
+            let session = self.session_order.before(starting).filter(completed);
+            return session.flat_map(|index| self.published_artifacts(index)).collect();
+        }
+        let before = self.session_before(starting).map(|before| before.stage);
         let is_needed = |index: &usize| {
-            session == Some(*index)
+            before == Some(*index)
                 || self.stages.get(*index).is_some_and(|stage| {
                     stage.dependents.iter().any(|dependent| {
                         self.stages.get(*dependent).is_some_and(|next| next.standing != Standing::Completed)
@@ -590,9 +634,11 @@ impl<'a> Engine<'a> {
         let accepted = self.recorded(index).and_then(|stage| stage.accepted.as_ref());
         let folder = self.stage(index).and_then(|stage| self.layout.published(&stage.id).ok());
         let (Some(accepted), Some(folder)) = (accepted, folder) else { return Vec::new() };
+        let is_reference = self.stage(index).is_some_and(|stage| stage.store == Storing::Reference);
         let earlier = accepted.artifacts.iter().map(|artifact| EarlierArtifact {
             path: folder.join(&artifact.path),
             sha256: artifact.sha256.clone(),
+            is_reference,
         });
         earlier.collect()
     }
@@ -603,11 +649,15 @@ impl<'a> Engine<'a> {
             return Ok(Vec::new());
         };
         let own = format!("/.attempts/{}/", self.id(index));
-        let is_own = |artifact: &Artifact| artifact.relative_path.contains(&own);
+        let owned = |artifact: &Artifact| {
+            let mut paths = artifact.in_attempt();
+            paths.retain(|artifact| artifact.relative_path.contains(&own));
+            paths
+        };
         let lost = match checkpoint::validate(&self.layout, &id, checkpoint::Depth::Quick) {
             Ok(checked) => match checked.manifest {
-                Some(sealed) if !checked.lost.iter().any(is_own) => {
-                    return Ok(sealed.manifest.artifacts.into_iter().filter(is_own).collect());
+                Some(sealed) if checked.lost.iter().all(|lost| owned(lost).is_empty()) => {
+                    return Ok(sealed.manifest.artifacts.iter().flat_map(owned).collect());
                 }
                 _ => checked.issues.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
             },
@@ -659,11 +709,16 @@ impl<'a> Engine<'a> {
                 Ok(())
             }
             AttemptProgress::Checkpoint(checkpoint) => self.note_checkpoint(index, &checkpoint),
+            AttemptProgress::Warning(text) if text == COPIES => {
+                let is_first = !std::mem::replace(&mut self.has_told_of_copies, true);
+                if is_first { self.warn(None, text) } else { Ok(()) }
+            }
             AttemptProgress::Warning(text) => self.warn(Some(index), text),
         }
     }
 
     fn note_checkpoint(&mut self, index: usize, checkpoint: &StageCheckpoint) -> Result<(), EngineError> {
+        self.may_free |= checkpoint.manifest.status != Status::Saved;
         let what = checkpoint.event(self.id(index), self.attempt_number(index));
         self.append(what)
     }
@@ -675,6 +730,7 @@ impl<'a> Engine<'a> {
         }
         let unaccepted = match result {
             Ok(accepted) => {
+                self.may_free |= self.recorded(index).is_some_and(|before| before.accepted.is_some());
                 self.stage_ended(index, StageState::Completed, None, ending, Some(accepted))?;
                 return self.complete(index);
             }

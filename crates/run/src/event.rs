@@ -261,15 +261,19 @@ impl What {
 
     /// What others rely on has to be on the disk before it is acted on; what only tells how it goes need not.
     pub(crate) fn is_durable(&self) -> bool {
-        matches!(
-            self,
-            Self::RunPlanned { .. }
-                | Self::PlanChanged { .. }
-                | Self::FanOut { .. }
-                | Self::RunTaken { .. }
-                | Self::RunState { .. }
-                | Self::StageState { .. }
-        )
+        // What was taken over from an earlier run would be taken over again.
+        let is_adoption =
+            matches!(self, Self::StageState { from: StageState::Pending, to: StageState::Completed, .. });
+        !is_adoption
+            && matches!(
+                self,
+                Self::RunPlanned { .. }
+                    | Self::PlanChanged { .. }
+                    | Self::FanOut { .. }
+                    | Self::RunTaken { .. }
+                    | Self::RunState { .. }
+                    | Self::StageState { .. }
+            )
     }
 }
 

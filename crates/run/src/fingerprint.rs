@@ -57,7 +57,8 @@ pub fn of_stage(
 ) -> String {
     let basis = Basis {
         version: 1,
-        stage: &stage.id,
+        // Which letter an instance has does not matter: what it is run for stands in its texts.
+        stage: &stage.template,
         command: &stage.command,
         verify: stage.verify.as_ref(),
         environment: &stage.environment,
@@ -112,19 +113,13 @@ fn named_files(program: &Program, root: &Path, directory: &Path) -> Vec<(String,
             || path.extension().is_some_and(|extension| CODE.iter().any(|code| extension == *code));
         let is_script =
             metadata.is_file() && is_code && metadata.len() <= LARGEST_SCRIPT && path.starts_with(root);
-        is_script.then(|| of_file(&path).ok().map(|(sha256, _)| sha256)).flatten()
+        is_script.then(|| of_file(&path).ok()).flatten()
     };
     words.into_iter().filter_map(|word| Some((word.to_owned(), hashed(word)?))).collect()
 }
 
-pub fn of_file(path: &Path) -> io::Result<(String, u64)> {
-    of_file_while(path, &|| true)
-}
-
-/// As [`of_file`], for as long as it may go on; large ones take their time.
-pub fn of_file_while(path: &Path, may_go_on: &dyn Fn() -> bool) -> io::Result<(String, u64)> {
-    let hashed = hash::of_file_while(&open_regular(path)?, may_go_on)?;
-    Ok((hashed.sha256, hashed.bytes))
+fn of_file(path: &Path) -> io::Result<String> {
+    Ok(hash::of_file(&open_regular(path)?)?.sha256)
 }
 
 /// A file to read that has an end. Callers name it in their own sentence, so that the error need not.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use checkpoint::hash;
 use checkpoint::layout::{Layout, NameError};
+use checkpoint::{FileHashes, hash};
 use serde::Serialize;
 
 use crate::event::Accepted;
@@ -66,16 +66,13 @@ impl InputContent {
         }
     }
 
-    /// The hash of what it holds, for as long as reading may go on.
-    pub(crate) fn sha256(&self, most_files: usize, may_go_on: &dyn Fn() -> bool) -> io::Result<String> {
-        let unwritable = || io::Error::other("its name is not text");
+    /// What it holds now.
+    pub(crate) fn read(&self, reader: &InputReader<'_>) -> io::Result<ReadInput> {
         match self {
-            Self::One(path) => sha256(path, most_files, may_go_on),
+            Self::One(path) => reader.read(path),
             Self::Gathered(all) => {
-                let each = all
-                    .iter()
-                    .map(|one| Ok((&one.stage, &one.parameters, sha256(&one.path, most_files, may_go_on)?)));
-                digest(&each.collect::<io::Result<Vec<_>>>()?).ok_or_else(unwritable)
+                let each = all.iter().map(|one| Ok((one, reader.read(&one.path)?)));
+                together(each.collect::<io::Result<_>>()?, |one, part| (&one.stage, &one.parameters, part))
             }
         }
     }
@@ -120,15 +117,50 @@ fn identity(path: &Path, most_files: usize) -> Option<String> {
     digest(&each.collect::<Option<Vec<_>>>()?)
 }
 
-fn sha256(path: &Path, most_files: usize, may_go_on: &dyn Fn() -> bool) -> io::Result<String> {
-    if !path.is_dir() {
-        return Ok(fingerprint::of_file_while(path, may_go_on)?.0);
+/// What an input held when it was read.
+#[derive(Debug)]
+pub(crate) struct ReadInput {
+    pub(crate) sha256: String,
+    /// What it can be known by from now on, as [`InputContent::identity`] has it; none if it could change without a trace.
+    pub(crate) identity: Option<String>,
+}
+
+/// Reads inputs, and those not again that are known.
+pub(crate) struct InputReader<'a> {
+    pub(crate) layout: &'a Layout,
+    pub(crate) hashes: &'a FileHashes,
+    /// Folders of more files are not read.
+    pub(crate) most_files: usize,
+    /// Large files take their time.
+    pub(crate) may_go_on: &'a dyn Fn() -> bool,
+}
+
+impl InputReader<'_> {
+    fn read(&self, path: &Path) -> io::Result<ReadInput> {
+        if !path.is_dir() {
+            let file = fingerprint::open_regular(path)?;
+            let content = self.hashes.content(&self.layout.relative(path), &file, self.may_go_on)?;
+            // A link is not known by what it leads to.
+            let identity = content.identity.map(|identity| identity.to_string());
+            let identity = identity.filter(|identity| publish::identity(path).as_ref() == Some(identity));
+            return Ok(ReadInput { sha256: content.sha256, identity });
+        }
+        let files = publish::files_up_to(path, self.most_files).map_err(io::Error::other)?;
+        let each = files.iter().map(|file| Ok((file, self.read(&path.join(file))?)));
+        together(each.collect::<io::Result<_>>()?, |file, part| (file, part))
     }
-    let files = publish::files_up_to(path, most_files).map_err(io::Error::other)?;
-    let each =
-        files.iter().map(|file| Ok((file, fingerprint::of_file_while(&path.join(file), may_go_on)?.0)));
-    let each = each.collect::<io::Result<Vec<_>>>()?;
-    digest(&each).ok_or_else(|| io::Error::other("its names are not text"))
+}
+
+/// Many as one: `named` is how each of them counts.
+fn together<'a, K, T: Serialize>(
+    each: Vec<(&'a K, ReadInput)>,
+    named: impl Fn(&'a K, String) -> T,
+) -> io::Result<ReadInput> {
+    let identities = each.iter().map(|(of, read)| Some(named(of, read.identity.clone()?)));
+    let identity = identities.collect::<Option<Vec<T>>>().and_then(|identities| digest(&identities));
+    let contents: Vec<T> = each.into_iter().map(|(of, read)| named(of, read.sha256)).collect();
+    let sha256 = digest(&contents).ok_or_else(|| io::Error::other("its names are not text"))?;
+    Ok(ReadInput { sha256, identity })
 }
 
 /// The hash that an input has by the acceptance of the stages that make it, as reading it would come to. `None` if that does not

@@ -3,12 +3,14 @@
 mod attempt;
 pub mod control;
 mod earlier_runs;
+pub mod end_of_output;
 pub mod engine;
 pub mod event;
 mod executor;
 pub mod fingerprint;
 pub mod graph;
 mod input_content;
+pub mod needs;
 #[cfg(not(feature = "python"))]
 mod no_python_session;
 pub mod outlook;

@@ -1,19 +1,20 @@
 //! What a run would do, and why, without doing it.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
+use checkpoint::FileHashes;
 use checkpoint::layout::Layout;
 use checkpoint::manifest::Artifact;
 use serde::Serialize;
 use serde_json::Map;
 
 use crate::earlier_runs::{EarlierRuns, EarlierStage};
-use crate::event::Accepted;
+use crate::event::{Accepted, AcceptedArtifact};
 use crate::plan::{Kind, Plan, SessionTurn, Stage};
-use crate::publish;
 use crate::record::{Record, StageRecord};
 use crate::session_order::SessionOrder;
-use crate::stage_now::Known;
+use crate::stage_now::{Known, is_in_place};
 use crate::state::StageState;
 
 /// What would become of a stage.
@@ -36,6 +37,8 @@ text::named! {
         /// It runs only if a stage before it makes something else than before.
         Maybe = "maybe",
         Reuse = "reuse",
+        /// A condition keeps it from running.
+        LeaveOut = "leave-out",
     }
 }
 
@@ -69,7 +72,7 @@ pub fn of_new_run(plan: &Plan, layout: &Layout, runs: &[Layout]) -> Vec<StageOut
 /// Whether earlier runs made all that the Python stages of a new one would make: if one of them has to run, then all of those
 /// before it, since what they left in the session is not there.
 pub(crate) fn is_session_made(plan: &Plan, layout: &Layout, earlier: &EarlierRuns) -> bool {
-    new_run(plan, layout, earlier, SessionUse::Whole).is_session_made()
+    plan.session_turns().is_empty() || new_run(plan, layout, earlier, SessionUse::Whole).is_session_made()
 }
 
 /// What Python stages of earlier runs are good for.
@@ -82,18 +85,17 @@ enum SessionUse {
 
 fn new_run(plan: &Plan, layout: &Layout, earlier: &EarlierRuns, session: SessionUse) -> DecidedPlan {
     decide_all(plan, layout, &|known, stage, before| {
-        let candidates = earlier.of_stage(&stage.id);
-        let Some(newest) = candidates.first() else { return Err(never_run()) };
+        let Some((nearest, candidates)) = earlier.of_stage(stage) else { return Err(never_run()) };
         if stage.kind == Kind::Python && session == SessionUse::New {
             return Err((Would::Run, "a new run begins with an empty Python session".to_owned()));
         }
         before.runs_first.as_deref().map_or(Ok(()), |first| Err(waits_for(first)))?;
-        let now = known.look(stage, &newest.accepted, before.session.as_deref()).ok_or_else(unreadable)?;
+        let now = known.look(stage, &nearest.accepted, before.session.as_deref()).ok_or_else(unreadable)?;
         let same = candidates.iter().find(|made| made.accepted.fingerprint == now.fingerprint);
         let Some(same) = same else {
-            return Err((Would::Run, known.changes(stage, &now, &newest.accepted)));
+            return Err((Would::Run, known.changes(stage, &now, &nearest.accepted)));
         };
-        match lost_output(&same.run, &stage.id, &same.accepted) {
+        match lost_output(&same.run, &same.id, &same.accepted) {
             Some(path) => Err((Would::Run, format!("output `{path}` is missing"))),
             None => Ok((same.clone(), format!("made by run `{}`", same.run.run()))),
         }
@@ -108,7 +110,7 @@ pub fn of_resume(plan: &Plan, layout: &Layout, record: &Record, again: &[String]
         let is_wanted = again.contains(&stage.id) || again.contains(&stage.template);
         let may_run = stage.is_retryable || here.attempt == 0 || is_wanted;
         let accepted = completed.ok_or_else(|| unfinished(&here, may_run))?;
-        let made = EarlierStage { run: layout.clone(), accepted: accepted.clone() };
+        let made = EarlierStage { run: layout.clone(), id: stage.id.clone(), accepted: accepted.clone() };
         if is_wanted {
             return Err((Would::Run, "it is wanted again".to_owned()));
         }
@@ -155,7 +157,14 @@ impl DecidedPlan {
             would: Would::Maybe,
             why: format!("it is known only after {}", text::listed(waiting.waits_for)),
         });
-        self.decided.into_iter().flatten().map(|decided| decided.outlook).chain(waiting).collect()
+        let left_out = self.plan.left_out.iter().map(|id| StageOutlook {
+            stage_id: id.clone(),
+            parameters: String::new(),
+            would: Would::LeaveOut,
+            why: "its `when` does not hold, or what it reads is left out".to_owned(),
+        });
+        let decided = self.decided.into_iter().flatten().map(|decided| decided.outlook);
+        decided.chain(waiting).chain(left_out).collect()
     }
 }
 
@@ -194,19 +203,33 @@ fn unfinished(here: &StageRecord, may_run: bool) -> (Would, String) {
     }
 }
 
+/// The outputs of a stage that are not in their places as they were.
+fn moved<'a>(
+    layout: &'a Layout,
+    id: &str,
+    accepted: &'a Accepted,
+) -> impl Iterator<Item = (PathBuf, &'a AcceptedArtifact)> {
+    let hashes = FileHashes::existing(layout);
+    let folder = layout.published(id).unwrap_or_default();
+    let paths = accepted.artifacts.iter().map(move |artifact| (folder.join(&artifact.path), artifact));
+    paths.filter(move |(path, artifact)| !is_in_place(layout, &hashes, path, artifact))
+}
+
+/// Whether all that the run made is where it was published, as it was.
+pub fn has_all_outputs(layout: &Layout, record: &Record) -> bool {
+    let accepted = record.stages.iter().filter_map(|(id, stage)| Some((id, stage.accepted.as_ref()?)));
+    accepted.flat_map(|(id, accepted)| moved(layout, id, accepted)).next().is_none()
+}
+
 /// An output that is neither in its place nor in a checkpoint.
 fn lost_output(layout: &Layout, id: &str, accepted: &Accepted) -> Option<String> {
-    let folder = layout.published(id).ok()?;
-    let missing = accepted.artifacts.iter().filter(|artifact| {
-        publish::identity(&folder.join(&artifact.path)).as_ref() != Some(&artifact.identity)
-    });
-    let is_lost = |sha256: &str, size_bytes: u64, path: &str| {
-        let (sha256, unknown) = (sha256.to_owned(), Map::new());
-        let relative_path = layout.relative(&folder.join(path));
+    let is_lost = |path: &Path, artifact: &AcceptedArtifact| {
+        let relative_path = layout.relative(path);
+        let (sha256, size_bytes, unknown) = (artifact.sha256.clone(), artifact.size_bytes, Map::new());
         !checkpoint::can_restore(layout, &Artifact { relative_path, sha256, size_bytes, unknown })
     };
-    let mut lost = missing.filter(|artifact| is_lost(&artifact.sha256, artifact.size_bytes, &artifact.path));
-    lost.next().map(|artifact| artifact.path.clone())
+    let mut lost = moved(layout, id, accepted).filter(|(path, artifact)| is_lost(path, artifact));
+    lost.next().map(|(_, artifact)| artifact.path.clone())
 }
 
 /// Stages are looked at after those before them. A fan-out over something that is used again is known.
@@ -237,7 +260,7 @@ fn decide_all(
             let grown = decision
                 .made
                 .as_ref()
-                .and_then(|made| plan.grown(index, &made.run.published(&stage.id).ok()?).ok().flatten());
+                .and_then(|made| plan.grown(index, &made.run.published(&made.id).ok()?).ok().flatten());
             if let Some(here) = decided.get_mut(index) {
                 *here = Some(decision);
             }
@@ -277,7 +300,7 @@ fn decide_one(
         runs_first: first.map(|stage| stage.id.clone()).or(unknown),
         session: session.map(|made| made.session.clone().unwrap_or_else(|| made.fingerprint.clone())),
     };
-    let known = Known { plan, layout, accepted: &accepted };
+    let known = Known { plan, layout, hashes: &FileHashes::existing(layout), accepted: &accepted };
     let decision = decide(&known, stage, &before);
     let outlook = |would, why| StageOutlook {
         stage_id: stage.id.clone(),

@@ -21,11 +21,11 @@ use settings::{Quoting, Reader};
 use expansion::{Expansion, WrittenPlan};
 
 pub(crate) use expansion::SessionTurn;
-pub use keys::{Grace, Kind, Python, Stall};
+pub use keys::{Grace, Kind, Python, Stall, Storing};
 pub use parameters::{NoParameterError, Scalar, SetParameter};
 pub use resources::{ResourceError, Resources};
 pub use settings::{Place, Problem, Problems};
-pub use template::{KINDS, template};
+pub use template::{TEMPLATES, Template};
 
 /// A stage takes this long where its envelope says nothing.
 pub const DEFAULT_DURATION: Duration = Duration::from_secs(240);
@@ -92,6 +92,8 @@ pub struct Stage {
     /// What it uses while it runs.
     pub resources: Resources,
     pub checkpoint_after: bool,
+    /// Where checkpoints keep what it made.
+    pub store: Storing,
     pub stall: Stall,
     pub grace: Grace,
 }
@@ -222,6 +224,11 @@ impl Plan {
             asked.filter_map(|(name, amount)| Some(name.place.problem(there.lack_of(&name.value, *amount)?)));
         let problems: Vec<Problem> = lack.collect();
         if problems.is_empty() { Ok(()) } else { Err(Problems::sorted(problems)) }
+    }
+
+    /// Names and values of the parameters, by name, as a TOML file would have them.
+    pub fn parameters(&self) -> Vec<(String, String)> {
+        self.written.parameters.written()
     }
 
     /// The parameters that were set from outside, as NAME=VALUE.

@@ -2,9 +2,9 @@
 //! folder changes its name at once, so that readers see one attempt or the other, never a mixture.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use checkpoint::Identity;
 use files::{FileError, Folder};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
@@ -164,6 +164,17 @@ pub(crate) fn make_new_folder(root: &Path, folder: &Path) -> Result<(), PublishE
 /// Puts the folder of an attempt's artifacts in the place of the published ones. Those that were there before lie in
 /// the attempt's folder afterwards, as `replaced`.
 pub(crate) fn publish(root: &Path, artifacts: &Path, published: &Path) -> Result<(), PublishError> {
+    put_in_place(root, artifacts, published)?;
+    let folders = [published.parent(), artifacts.parent()];
+    let synced = folders.into_iter().flatten().try_for_each(files::sync_directory);
+    if synced.is_err() {
+        let _ = take_back(artifacts, published);
+    }
+    Ok(synced?)
+}
+
+/// As [`publish`], for what can be had again after a power cut: nothing is flushed.
+pub(crate) fn put_in_place(root: &Path, artifacts: &Path, published: &Path) -> Result<(), PublishError> {
     let failed = |error: Errno| FileError::failed("publish to", published)(error.into());
     if let Some(parent) = published.parent() {
         make_folder(root, parent)?;
@@ -195,12 +206,7 @@ pub(crate) fn publish(root: &Path, artifacts: &Path, published: &Path) -> Result
         }
         Err(_) => rustix::fs::rename(artifacts, published).map_err(failed)?,
     }
-    let folders = [published.parent(), artifacts.parent()];
-    let synced = folders.into_iter().flatten().try_for_each(files::sync_directory);
-    if synced.is_err() {
-        let _ = take_back(artifacts, published);
-    }
-    Ok(synced?)
+    Ok(())
 }
 
 /// Undoes `publish`, for an attempt that was not accepted after all: what it replaced is published again.
@@ -220,18 +226,7 @@ pub(crate) fn take_back(artifacts: &Path, published: &Path) -> Result<(), FileEr
     }
 }
 
-/// What a file is known by without reading it; another one after every change of it. The size is part of it: after a power cut
-/// a file may have its times, and nothing of its content.
+/// What a file is known by without reading it; another one after every change of it.
 pub(crate) fn identity(path: &Path) -> Option<String> {
-    let metadata = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
-    Some(format!(
-        "{}:{}:{}:{}.{:09}:{}.{:09}",
-        metadata.dev(),
-        metadata.ino(),
-        metadata.len(),
-        metadata.mtime(),
-        metadata.mtime_nsec(),
-        metadata.ctime(),
-        metadata.ctime_nsec()
-    ))
+    Identity::of_path(path).map(|identity| identity.to_string())
 }

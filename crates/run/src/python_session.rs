@@ -93,8 +93,10 @@ pub(crate) enum SessionError {
     Variables(#[from] VariablesError),
     #[error("the kernel has just ended, and no valid checkpoint holds what `{stage}` left in the session")]
     Lost { stage: String },
-    #[error("the checkpoint `{checkpoint}` cannot be rehydrated: {why}")]
-    Rehydrate { checkpoint: String, why: String },
+    #[error(
+        "the checkpoint `{checkpoint}` cannot be rehydrated: {why}; `checkstone resume --again {stage}` makes it anew"
+    )]
+    Rehydrate { checkpoint: String, stage: String, why: String },
 }
 
 /// The run's notebook, once there is one.

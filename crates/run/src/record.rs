@@ -191,6 +191,12 @@ impl Record {
         Plan::read_with("the recorded plan", &self.plan, root, &self.set_parameters())
     }
 
+    /// What an instance of a fan-out is run for, as people read it.
+    pub fn parameters_of(&self, id: &str) -> Option<&str> {
+        let mut instances = self.instances.values().flatten();
+        instances.find(|instance| instance.stage_id == id).map(|instance| instance.parameters.as_str())
+    }
+
     pub fn stage(&self, id: &str) -> StageRecord {
         self.stages.get(id).cloned().unwrap_or_default()
     }

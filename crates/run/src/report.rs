@@ -2,30 +2,44 @@
 
 use files::{FileError, Links, atomic_file, regular_file};
 
+mod comparison;
+mod display;
 mod figure;
 mod gantt;
 mod html;
 mod markdown;
+mod metric;
+mod sheet;
 mod story;
 mod words;
 
-use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::collections::HashMap;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use checkpoint::layout::Layout;
 use jiff::Timestamp;
 
+use crate::end_of_output;
 use crate::fingerprint;
 use crate::record::{self, RecordError};
 
+pub use comparison::{ComparedRun, ComparedValue, Comparison};
 pub use figure::Figure;
 pub use html::Excerpt;
-pub use story::{Attempt, Incident, Outcome, Sitting, StageStory, Story};
+pub use metric::Metric;
+pub use sheet::{Sheet, SheetBody};
+pub use story::{Attempt, Incident, Outcome, Sitting, StageMarker, StageStory, Story};
 
 /// Of what an attempt printed, so much of the end is shown.
 const LONGEST_EXCERPT: u64 = 8 * 1024;
 /// So much output of attempts is shown, the last ones'.
 const MOST_EXCERPTS: usize = 200;
+
+/// Of a fan-out so many instances show their pictures and tables, or what gathers them would not be found.
+const MOST_INSTANCES: usize = 12;
+/// The folder beside the stages' own with the pictures that Python stages showed.
+const FIGURES: &str = ".figures";
 
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
@@ -38,10 +52,18 @@ pub enum ReportError {
 #[derive(Debug)]
 pub struct Report {
     pub story: Story,
+    /// Names and values, as the plan and the command line gave them.
+    pub parameters: Vec<(String, String)>,
+    /// Those of accepted attempts first.
+    pub metrics: Vec<Metric>,
+    sheets: Vec<Sheet>,
+    sheets_left_out: usize,
     excerpts: Vec<Excerpt>,
     figures: Vec<Figure>,
-    /// Pictures that are too large, or too many, for a page.
+    /// Pictures that are broken, too large, or too many for a page.
     figures_left_out: usize,
+    /// From the run's folder, where there is one.
+    notebook: Option<String>,
     generated_at: Timestamp,
 }
 
@@ -56,19 +78,33 @@ impl Report {
         let events = record::read_events(&layout.events())?;
         let plan = record::Record::read(&layout.events())?.read_plan(layout.root());
         // A plan that no longer holds, since a file of it is gone, still has its order; without one the events have theirs.
-        let order = plan
-            .map(|plan| plan.stages.into_iter().map(|stage| (stage.id, stage.goal)).collect())
-            .unwrap_or_else(|_| Vec::new());
+        let (order, parameters) = match &plan {
+            Ok(plan) => (plan.goals(), plan.parameters()),
+            Err(_) => Default::default(),
+        };
         let mut story = Story::of(&events, &order);
         story.forget_checkpoints(|id| layout.manifest(id).is_ok_and(|path| path.is_file()));
-        let excerpts = excerpts(layout, &story);
         let (figures, figures_left_out) = figure::figures(layout, &story);
-        Ok(Self { story, excerpts, figures, figures_left_out, generated_at: now })
+        let (sheets, sheets_left_out) = sheet::sheets(layout, &story);
+        let notebook = layout.notebook();
+        Ok(Self {
+            parameters,
+            metrics: metric::metrics(layout, &story),
+            sheets,
+            sheets_left_out,
+            excerpts: excerpts(layout, &story),
+            figures,
+            figures_left_out,
+            // The run's folder is three below the root.
+            notebook: notebook.is_file().then(|| format!("../../../{}", layout.relative(&notebook))),
+            generated_at: now,
+            story,
+        })
     }
 
     /// The Markdown file with its blocks refreshed.
     pub fn markdown(&self, existing: Option<&str>) -> String {
-        markdown::refreshed(&self.story, existing, self.generated_at)
+        markdown::refreshed(self, existing)
     }
 
     pub fn html(&self) -> String {
@@ -87,17 +123,49 @@ impl Report {
             Err(error) if error.is_not_found() => None,
             Err(error) => return Err(error.into()),
         };
-        write(&markdown, &self.markdown(existing.as_deref()))?;
-        write(&html, &self.html())?;
+        for figure in self.figures.iter().filter(|figure| figure.is_display) {
+            write(&layout.run_directory().join(&figure.path), &figure.bytes)?;
+        }
+        write(&markdown, self.markdown(existing.as_deref()).as_bytes())?;
+        write(&html, self.html().as_bytes())?;
         Ok(ReportFiles { markdown, html })
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<(), FileError> {
+fn write(path: &Path, content: &[u8]) -> Result<(), FileError> {
     if let Some(folder) = path.parent() {
         fs_err::create_dir_all(folder).map_err(FileError::failed("make the folder", folder))?;
     }
-    atomic_file::write(path, text.as_bytes(), 0o644)
+    atomic_file::write(path, content, 0o644)
+}
+
+/// The stages whose files are shown, and how many files that `is_meant` is true for are of others: instances of a fan-out
+/// beyond the first.
+fn of_shown_stages(story: &Story, is_meant: impl Fn(&str) -> bool) -> (Vec<&StageStory>, usize) {
+    let mut instances: HashMap<&str, usize> = HashMap::new();
+    let (shown, others): (Vec<&StageStory>, Vec<&StageStory>) = story.stages.iter().partition(|stage| {
+        let count = instances.entry(&stage.fan_out).or_default();
+        *count += 1;
+        stage.fan_out.is_empty() || *count <= MOST_INSTANCES
+    });
+    let files = others.iter().flat_map(|stage| &stage.artifacts);
+    (shown, files.filter(|artifact| is_meant(&artifact.path)).count())
+}
+
+/// The beginning of a stage's artifact, up to `most` bytes.
+fn artifact_bytes(layout: &Layout, stage: &StageStory, path: &str, most: usize) -> Option<Vec<u8>> {
+    let file = fingerprint::open_regular(&layout.published(&stage.id).ok()?.join(path)).ok()?;
+    let mut bytes = Vec::new();
+    file.take(most as u64).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// The same as text, and whether that is all of it.
+fn artifact_text(layout: &Layout, stage: &StageStory, path: &str, most: usize) -> Option<(String, bool)> {
+    let mut bytes = artifact_bytes(layout, stage, path, most + 1)?;
+    let is_whole = bytes.len() <= most;
+    bytes.truncate(most);
+    Some((String::from_utf8_lossy(&bytes).into_owned(), is_whole))
 }
 
 /// The end of what each attempt printed, the last attempts first to be kept.
@@ -113,9 +181,12 @@ fn excerpts(layout: &Layout, story: &Story) -> Vec<Excerpt> {
                 false => layout.attempt_output(&stage.id, attempt.number),
                 true => layout.attempt_verification(&stage.id, attempt.number),
             };
-            let (text, before) = end_of(&path.ok()?).ok()?;
+            let path = path.ok()?;
+            let (text, before) = end_of_output::end_of(&path, LONGEST_EXCERPT).ok()?;
+            let below = path.strip_prefix(layout.run_directory()).ok()?.to_string_lossy().into_owned();
             (!text.is_empty()).then(|| Excerpt {
-                stage: stage.id.clone(),
+                stage: stage.name(),
+                path: below,
                 attempt: attempt.number,
                 is_verification,
                 text,
@@ -126,17 +197,4 @@ fn excerpts(layout: &Layout, story: &Story) -> Vec<Excerpt> {
         .collect();
     found.reverse();
     found
-}
-
-/// The last whole lines of a file, and how much is before them.
-fn end_of(path: &Path) -> io::Result<(String, u64)> {
-    let mut file = fingerprint::open_regular(path)?;
-    let size = file.metadata()?.len();
-    let from = size.saturating_sub(LONGEST_EXCERPT);
-    file.seek(SeekFrom::Start(from))?;
-    let mut bytes = Vec::new();
-    file.take(LONGEST_EXCERPT).read_to_end(&mut bytes)?;
-    let cut = if from == 0 { 0 } else { memchr::memchr(b'\n', &bytes).map_or(0, |at| at + 1) };
-    let shown = bytes.get(cut..).unwrap_or_default();
-    Ok((String::from_utf8_lossy(shown).into_owned(), from + cut as u64))
 }

@@ -1,18 +1,21 @@
-//! Which checkpoints a run makes, and what is in them: after a stage everything that the run still needs, at a stage's own
+//! Which checkpoints a run makes, and what is in them: after a stage what it made and what a session is brought back from, at a stage's own
 //! word what it has so far, and after an interrupt or a failure what there is of the attempt and its output.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use checkpoint::PathError;
 use checkpoint::layout::{DISPLAYS_FILE, Layout, NameError};
 use checkpoint::manifest::{Artifact, Manifest, NONE, Reason, Status};
-use checkpoint::{RestoreError, SaveError, SaveRequest, SaveWarning, SavedCheckpoint};
+use checkpoint::{
+    FileContent, Identity, PathError, RestoreError, SaveError, SaveRequest, SaveWarning, SavedCheckpoint,
+};
 use jiff::Timestamp;
 use text::error_chain;
 
 use crate::attempt::EarlierArtifact;
 use crate::event::What;
 use crate::executor::SessionState;
+use crate::plan::{Stage, Storing};
 use crate::publish::{self, PublishError};
 
 #[derive(Debug, thiserror::Error)]
@@ -30,24 +33,34 @@ pub(crate) enum StageCheckpointError {
 #[derive(Clone, Debug)]
 pub(crate) struct StageCheckpoint {
     pub(crate) manifest: Manifest,
+    /// Of its artifacts, in their order.
+    identities: Vec<Option<Identity>>,
 }
+
+/// Worth saying once a run.
+pub(crate) const COPIES: &str = "large artifacts are copied into checkpoints, since this file system cannot clone files; \
+     `store = \"reference\"` in a stage keeps them in one place";
 
 pub(crate) type WithWarnings = (StageCheckpoint, Vec<String>);
 
-/// The stage is done: what it published, and what the stages before it did.
+/// The stage is done: what it published, and what a session is brought back from.
 pub(crate) fn after_stage(
     layout: &Layout,
-    stage: &str,
+    stage: &Stage,
     published: &[PathBuf],
     earlier: &[EarlierArtifact],
     execution_count: u64,
     session: Option<SessionState>,
 ) -> Result<WithWarnings, StageCheckpointError> {
+    let (mut artifacts, mut references) = still_there(earlier);
+    let own = if stage.store == Storing::Reference { &mut references } else { &mut artifacts };
+    own.splice(..0, published.iter().cloned());
     let mut request = SaveRequest {
-        artifacts: together(published, earlier),
+        artifacts,
+        references,
         session: layout.run().to_owned(),
         execution_count,
-        ..SaveRequest::new(stage, Timestamp::now())
+        ..SaveRequest::new(&stage.id, Timestamp::now())
     };
     if let Some(session) = session {
         session.note_in(&mut request);
@@ -85,12 +98,15 @@ pub(crate) fn mid_stage(
     execution_count: u64,
 ) -> Result<WithWarnings, StageCheckpointError> {
     let files = publish::files(artifacts)?;
-    let partial: Vec<PathBuf> = files.iter().map(|file| artifacts.join(file)).collect();
+    let (earlier, references) = still_there(earlier);
+    // What is half-way is copied in any case: the stage goes on writing it.
+    let partial = files.iter().map(|file| artifacts.join(file)).chain(earlier);
     let mut request = SaveRequest {
         status: Status::Interrupted,
         reason: Some(Reason::Abort),
         mid_stage: true,
-        artifacts: together(&partial, earlier),
+        artifacts: partial.collect(),
+        references,
         session: layout.run().to_owned(),
         execution_count,
         ..SaveRequest::new(stage, Timestamp::now())
@@ -195,11 +211,17 @@ pub(crate) fn bring_back(
     Ok(())
 }
 
-/// What was there before and is there no more cannot be in a checkpoint; it is made anew where it is needed.
-fn together(own: &[PathBuf], earlier: &[EarlierArtifact]) -> Vec<PathBuf> {
-    let is_there = |path: &&PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-    let earlier = earlier.iter().map(|artifact| &artifact.path).filter(is_there);
-    own.iter().chain(earlier).cloned().collect()
+/// Those that checkpoints hold copies of, and the others. What was there before and is there no more cannot be in a checkpoint;
+/// it is made anew where it is needed.
+fn still_there(earlier: &[EarlierArtifact]) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let is_there = |artifact: &&EarlierArtifact| {
+        artifact.path.symlink_metadata().is_ok_and(|metadata| metadata.is_file())
+    };
+    let paths = |is_reference: bool| {
+        let wanted = earlier.iter().filter(is_there).filter(|artifact| artifact.is_reference == is_reference);
+        wanted.map(|artifact| artifact.path.clone()).collect()
+    };
+    (paths(false), paths(true))
 }
 
 fn with_warnings(saved: SavedCheckpoint) -> WithWarnings {
@@ -210,10 +232,11 @@ fn with_warnings(saved: SavedCheckpoint) -> WithWarnings {
             SaveWarning::Large { total, limit } => {
                 format!("the artifacts of one checkpoint have {total} bytes together, more than {limit}")
             }
+            SaveWarning::Copied { .. } => COPIES.to_owned(),
             SaveWarning::NotPruned { why } => not_pruned(why),
         })
         .collect();
-    (StageCheckpoint { manifest: saved.sealed.manifest }, warnings)
+    (StageCheckpoint { manifest: saved.sealed.manifest, identities: saved.identities }, warnings)
 }
 
 fn not_pruned(why: &str) -> String {
@@ -221,6 +244,15 @@ fn not_pruned(why: &str) -> String {
 }
 
 impl StageCheckpoint {
+    /// What its artifacts held when it was saved, by their paths below the root.
+    pub(crate) fn contents(&self) -> HashMap<String, FileContent> {
+        let known = self.manifest.artifacts.iter().zip(&self.identities).map(|(artifact, identity)| {
+            let (sha256, bytes) = (artifact.sha256.clone(), artifact.size_bytes);
+            (artifact.relative_path.clone(), FileContent { sha256, bytes, identity: *identity })
+        });
+        known.collect()
+    }
+
     pub(crate) fn event(&self, stage_id: String, attempt: u32) -> What {
         What::Checkpoint {
             stage_id,

@@ -1,13 +1,16 @@
 //! A stage as it is now: what it would be known by if it were run, found with as little reading as possible.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
+use checkpoint::FileHashes;
 use checkpoint::layout::Layout;
 
-use crate::event::{Accepted, AcceptedInput};
+use crate::event::{Accepted, AcceptedArtifact, AcceptedInput};
 use crate::fingerprint;
-use crate::input_content::{self, InputContent};
+use crate::input_content::{self, InputContent, InputReader, ReadInput};
 use crate::plan::{Input, Plan, Stage};
+use crate::publish;
 use crate::stage_parts;
 
 #[derive(Debug)]
@@ -16,10 +19,26 @@ pub(crate) struct StageNow {
     pub(crate) inputs: Vec<AcceptedInput>,
 }
 
+/// Whether a published file is what was accepted. It is read only if its identity does not say so.
+pub(crate) fn is_in_place(
+    layout: &Layout,
+    hashes: &FileHashes,
+    path: &Path,
+    artifact: &AcceptedArtifact,
+) -> bool {
+    let Some(identity) = publish::identity(path) else { return false };
+    let content = || {
+        let file = fingerprint::open_regular(path).ok()?;
+        hashes.content(&layout.relative(path), &file, &|| true).ok()
+    };
+    identity == artifact.identity || content().is_some_and(|content| content.sha256 == artifact.sha256)
+}
+
 /// What is known of the stages before it, and of itself.
 pub(crate) struct Known<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) layout: &'a Layout,
+    pub(crate) hashes: &'a FileHashes,
     /// What the stages of the run made, by their places. Their outputs are in their places, unless they are of another run.
     pub(crate) accepted: &'a dyn Fn(usize) -> Option<&'a Accepted>,
 }
@@ -39,19 +58,29 @@ impl Known<'_> {
         })
     }
 
+    fn reader(&self) -> InputReader<'_> {
+        let Self { plan, layout, hashes, .. } = self;
+        InputReader { layout, hashes, most_files: plan.most_files, may_go_on: &|| true }
+    }
+
     fn input(&self, input: &Input, before: &Accepted) -> Option<AcceptedInput> {
         let content = InputContent::of(self.plan, self.layout, &input.source).ok()?;
         let identity = content.identity(self.plan.most_files);
         let known = before.inputs.iter().find(|known| known.name == input.name);
         let known = known.filter(|known| Some(&known.identity) == identity.as_ref());
-        let sha256 = match known {
-            Some(known) => known.sha256.clone(),
+        let read = match known {
+            Some(known) => ReadInput { sha256: known.sha256.clone(), identity },
             None => match input_content::accepted_sha256(self.plan, &input.source, self.accepted) {
-                Some(sha256) => sha256,
-                None => content.sha256(self.plan.most_files, &|| true).ok()?,
+                // Nobody has looked at it.
+                Some(sha256) => ReadInput { sha256, identity: None },
+                None => content.read(&self.reader()).ok()?,
             },
         };
-        Some(AcceptedInput { name: input.name.clone(), sha256, identity: identity.unwrap_or_default() })
+        Some(AcceptedInput {
+            name: input.name.clone(),
+            sha256: read.sha256,
+            identity: read.identity.unwrap_or_default(),
+        })
     }
 
     /// What is no longer as it was, in words.

@@ -32,6 +32,17 @@ pub enum Cause {
     NoCheckpoint,
 }
 
+impl Cause {
+    /// How long a tree may take to end by itself, where it usually has so long.
+    pub fn grace(self, usual: Grace) -> Grace {
+        match self {
+            // While it is asked to end, it could take what is left of the machine's memory.
+            Self::OutOfMemory => Grace::NONE,
+            _ => usual,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     pub cause: Cause,

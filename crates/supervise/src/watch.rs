@@ -224,9 +224,7 @@ impl<'a> Watch<'a> {
     fn look_after(&mut self) {
         let root = self.supervised.root();
         if let Some(cause) = self.vitals.look_after(&self.clock, self.limits, root, self.observe) {
-            // While it is asked to end, it could take what is left of the machine's memory.
-            let grace = if cause == Cause::OutOfMemory { Grace::NONE } else { self.limits.grace };
-            self.begin_ending(cause, grace);
+            self.begin_ending(cause, cause.grace(self.limits.grace));
         }
     }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use super::pipelines;
 use super::row::Row;
 use super::{milliseconds, percentile};
 use crate::process::{self, cargo_command};
@@ -19,6 +20,7 @@ pub(crate) fn run(rounds: usize, trees: usize) -> Result<Vec<Row>, String> {
     results.extend(limits(&program)?);
     results.extend(plan(&program)?);
     results.extend(survivors(&program, trees)?);
+    results.extend(pipelines::run(None)?);
     Ok(results)
 }
 

@@ -15,8 +15,59 @@ const SHORTEST: usize = 12;
 const SHORTEST_GROUP: usize = 4;
 const FEWEST_GROUPS: usize = 3;
 
+/// Shorter words with marks are sentences, operators and smileys.
+const SHORTEST_WITH_MARKS: usize = 8;
+
+/// The marks that generated passwords have and words have not; `=`, brackets and the like are code.
+const MARKS: &str = "!#$%&*^@?~";
+
+/// So much of a commit's id is shown. It tells the commit, and opens nothing if it was none.
+const SHOWN_OF_COMMIT: usize = 10;
+
 /// The text with `shown` where a word looks random. Of a path only that part is left out.
-pub(super) fn without_random_words<'a>(text: &'a str, shown: &str) -> Cow<'a, str> {
+pub(super) fn without_random_words(text: &str, shown: &str) -> String {
+    let mut told = without_marked_words(text, shown);
+    if let Cow::Owned(changed) = without_unmarked_words(&told, shown) {
+        told = changed;
+    }
+    told
+}
+
+/// Without words such as a generator makes them with all the keys there are: `l9cDo#!GbVMs`.
+fn without_marked_words(text: &str, shown: &str) -> String {
+    let is_between =
+        |letter: char| letter.is_whitespace() || !letter.is_ascii() || "\"'`/\\,;()<>=".contains(letter);
+    text.split_inclusive(is_between)
+        .map(|piece| {
+            let word = piece.trim_end_matches(is_between);
+            let word = word.trim_matches(['.', ':', '[', ']', '{', '}']);
+            if is_marked(word) { piece.replacen(word, shown, 1) } else { piece.to_owned() }
+        })
+        .collect()
+}
+
+fn is_marked(word: &str) -> bool {
+    // The mark at an end is the sentence's, or a variable's.
+    let inner = word.trim_matches(|letter| MARKS.contains(letter));
+    let marks = inner.chars().filter(|letter| MARKS.contains(*letter)).count();
+    // `README.md#L12` is a place in a file.
+    if word.len() < SHORTEST_WITH_MARKS || marks < if word.contains('.') { 2 } else { 1 } {
+        return false;
+    }
+    let has = |is: fn(&u8) -> bool| word.bytes().filter(is).count();
+    let (small, large, digits) =
+        (has(u8::is_ascii_lowercase), has(u8::is_ascii_uppercase), has(u8::is_ascii_digit));
+    let is_mixed = match (small > 0, large > 0) {
+        (true, true) => digits >= 1,
+        (false, false) => false,
+        _ => digits >= 2 && word.len() >= SHORTEST_WITH_MARKS + 2,
+    };
+    let in_words: usize =
+        word.split(|letter: char| !letter.is_ascii_lowercase()).map(str::len).filter(|run| *run >= 3).sum();
+    is_mixed && switches(word.as_bytes()) * 5 >= word.len() * 2 && in_words * 3 <= word.len()
+}
+
+fn without_unmarked_words<'a>(text: &'a str, shown: &str) -> Cow<'a, str> {
     static WORD: OnceLock<Option<Regex>> = OnceLock::new();
     let Some(pattern) = WORD.get_or_init(|| Regex::new(r"[A-Za-z0-9_+/=.~-]{12,}").ok()) else {
         return Cow::Borrowed(text);
@@ -29,7 +80,10 @@ pub(super) fn without_random_words<'a>(text: &'a str, shown: &str) -> Cow<'a, st
         if length * 3 > word.len() {
             return shown.to_owned();
         }
-        random.iter().fold(word.to_owned(), |word, piece| word.replace(piece, shown))
+        let told = random.iter().fold(word.to_owned(), |word, piece| word.replace(piece, shown));
+        let ids =
+            word.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|part| is_whole_commit(part));
+        ids.fold(told, |told, id| told.replace(id, &format!("{}…", text::head(id, SHOWN_OF_COMMIT))))
     })
 }
 
@@ -62,8 +116,15 @@ fn is_mixed(part: &str) -> bool {
 
 /// As git writes it, whole or shortened.
 fn is_commit(part: &str) -> bool {
-    let is_hexadecimal = part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    is_hexadecimal && (part.len() <= SHORTEST || part.len() == 40)
+    (is_hexadecimal(part) && part.len() <= SHORTEST) || is_whole_commit(part)
+}
+
+fn is_whole_commit(part: &str) -> bool {
+    part.len() == 40 && is_hexadecimal(part)
+}
+
+fn is_hexadecimal(part: &str) -> bool {
+    part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// Words and numbers that are written together: `parseUtf8Header2`.
@@ -92,7 +153,20 @@ mod tests {
                 "packages/website/source/assets/images/q8kV3nT6wYb1LxC9.svg",
                 "packages/website/source/assets/images/….svg",
             ),
-            ("d41d8cd98f00b204e9800998ecf8427e00000000", "d41d8cd98f00b204e9800998ecf8427e00000000"),
+            ("at d41d8cd98f00b204e9800998ecf8427e00000000.", "at d41d8cd98f…."),
+            ("log in with l9cDo#!GbVMs please", "log in with … please"),
+            ("conf/dH2Sa%JeY^60bR", "conf/…"),
+            ("(kT%m97k!Mcy1yl4Ae)", "(…)"),
+            ("是ND7V1&ZbH^MNLK。", "是…。"),
+            ("k7m#9q!x2p0w", "…"),
+            (
+                "Does 50% of C#7 work? Yes! $HOME1/x @types/node18 #1234 a&&b x!=3 v1.2.3!",
+                "Does 50% of C#7 work? Yes! $HOME1/x @types/node18 #1234 a&&b x!=3 v1.2.3!",
+            ),
+            (
+                "README.md#L12-L20 file.rs?plain=1 Vec<u8>&[u16] *const_ptr8",
+                "README.md#L12-L20 file.rs?plain=1 Vec<u8>&[u16] *const_ptr8",
+            ),
             ("5e1f0c9a 0123456789012345", "5e1f0c9a 0123456789012345"),
             ("crates/autosave/tests/autosave/main.rs", "crates/autosave/tests/autosave/main.rs"),
             ("parseUtf8Header20 StringLiteralKind2", "parseUtf8Header20 StringLiteralKind2"),

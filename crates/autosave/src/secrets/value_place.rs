@@ -2,6 +2,7 @@
 //! lose nothing worth having if the rest of the line is left out.
 
 use super::assignment::{Assignment, Place};
+use super::other_languages;
 use super::secret_name::{KEYWORDS, SecretName};
 
 /// The first byte of it.
@@ -9,7 +10,8 @@ pub(super) fn value_place(line: &str) -> Option<usize> {
     let small = line.to_ascii_lowercase();
     let hits = KEYWORDS.iter().flat_map(|word| small.match_indices(word).map(|(at, _)| at));
     let assigned = hits.filter_map(|at| assigned(line.as_bytes(), at));
-    assigned.chain(in_address(line)).chain(of_options(line)).chain(of_login(line)).min()
+    let found = assigned.chain(in_address(line)).chain(of_options(line)).chain(of_login(line));
+    found.chain(of_bearer(line, &small)).chain(other_languages::value_place(line)).min()
 }
 
 fn assigned(line: &[u8], at: usize) -> Option<usize> {
@@ -28,7 +30,10 @@ fn assigned(line: &[u8], at: usize) -> Option<usize> {
                 let unquoted = before.strip_suffix(b"\"").or(before.strip_suffix(b"'")).unwrap_or(before);
                 let is_joined = written.iter().any(|byte| matches!(byte, b'_' | b'-'));
                 let is_key = written.eq_ignore_ascii_case(b"key");
-                unquoted.ends_with(b"=") || (place != Place::Sentence && (is_joined || !is_key))
+                // `key = value` is how files are described.
+                let is_odd = !value.iter().all(u8::is_ascii_lowercase);
+                (unquoted.ends_with(b"=") && (is_odd || !is_key))
+                    || (place != Place::Sentence && (is_joined || !is_key))
             }
             SecretName::Password | SecretName::Token => place != Place::Sentence || has_digit,
         };
@@ -42,9 +47,47 @@ fn assigned(line: &[u8], at: usize) -> Option<usize> {
     {
         return Some(end + length);
     }
+    let name = SecretName::of(written.strip_suffix(b"s").unwrap_or(written)).or(SecretName::of(written))?;
+    // `the secret is LVWHQCXKNZEP`, `api token -> ab12cd34`
+    if let Some(length) = odd_word(rest) {
+        return Some(end + length);
+    }
     // `the password is swordfish`
-    let said = [&b" is "[..], b" was ", b" to ", b": "].into_iter().find(|said| rest.starts_with(said))?;
-    (SecretName::of(written)? == SecretName::Password).then_some(end + said.len())
+    let said = [&b" is "[..], b" was ", b" to ", b": ", b" -> ", b" => ", "→ ".as_bytes(), " → ".as_bytes()];
+    let said = said.into_iter().find(|said| rest.starts_with(said))?;
+    (name == SecretName::Password).then_some(end + said.len())
+}
+
+/// As far as a word that is none: large letters only, or letters and digits, behind nothing but a sign or a small word.
+fn odd_word(rest: &[u8]) -> Option<usize> {
+    const LONGEST_BETWEEN: usize = 4;
+    let mut at = 0;
+    for word in rest.split(u8::is_ascii_whitespace).take(3) {
+        let of_letters = word.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+        let has = |is: fn(&u8) -> bool| word.iter().any(is);
+        let is_of_value = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&*^@?~+=".contains(byte);
+        let is_large = word.len() >= 12 && word.iter().all(u8::is_ascii_uppercase);
+        let is_mixed =
+            word.len() >= 8 && has(u8::is_ascii_digit) && of_letters >= 2 && word.iter().all(is_of_value);
+        if is_large || is_mixed {
+            return Some(at);
+        }
+        if word.len() > LONGEST_BETWEEN {
+            return None;
+        }
+        at += word.len() + 1;
+    }
+    None
+}
+
+/// `Bearer abc12345`: what is behind it, whatever stands before.
+fn of_bearer(line: &str, small: &str) -> Option<usize> {
+    let at = small.match_indices("bearer ").map(|(at, word)| at + word.len()).find(|at| {
+        let word = line.get(*at..).and_then(|rest| rest.split_whitespace().next()).unwrap_or_default();
+        word.len() >= 8
+            && !word.chars().all(|letter| letter.is_ascii_lowercase() || "$<{%.,".contains(letter))
+    })?;
+    line.get(at..).is_some_and(|rest| !rest.starts_with(['$', '<', '{', '%'])).then_some(at)
 }
 
 /// `a token with the scope of packages only: abc1`: as far as the value, if it is one word that can be no path and is no
@@ -61,7 +104,7 @@ fn words_to_colon(rest: &[u8]) -> Option<usize> {
 /// `log in as user/password`, `connect with user:password`
 fn of_login(line: &str) -> Option<usize> {
     let small = line.to_ascii_lowercase();
-    let verb = ["connect", "log in", "login", "logged in", "sign in", "authenticate"]
+    let verb = ["connect", "log in", "login", "logged in", "sign in", "authenticate", "basic auth"]
         .iter()
         .filter_map(|verb| small.find(verb))
         .min()?;
@@ -72,7 +115,7 @@ fn of_login(line: &str) -> Option<usize> {
             let is_name = |part: Option<&str>| part.is_some_and(|part| !part.is_empty());
             is_name(parts.next()) && is_name(parts.next()) && parts.next().is_none()
         };
-        if matches!(before, "as" | "with" | "using" | "by") && is_pair() {
+        if matches!(before, "as" | "with" | "using" | "by" | "auth") && is_pair() {
             return Some(word.as_ptr() as usize - line.as_ptr() as usize);
         }
         before = word;
@@ -80,8 +123,24 @@ fn of_login(line: &str) -> Option<usize> {
     None
 }
 
-/// `scheme://user:password@host`
+/// `scheme://user:password@host`, and the same without a scheme, which is no `npm:package@version`.
 fn in_address(line: &str) -> Option<usize> {
+    let bare = line.split_whitespace().find(|word| {
+        let parts = word.split_once(':').and_then(|(user, rest)| Some((user, rest.rsplit_once('@')?)));
+        parts.is_some_and(|(user, (password, host))| {
+            let is_name = |name: &str| name.starts_with(|letter: char| letter.is_ascii_alphabetic());
+            is_name(user.trim_start_matches(['"', '\'', '`', '(']))
+                && is_name(host)
+                && user != "npm"
+                && !password.is_empty()
+                && !password.contains('/')
+        })
+    });
+    let bare = bare.map(|word| word.as_ptr() as usize - line.as_ptr() as usize);
+    schemed(line).into_iter().chain(bare).min()
+}
+
+fn schemed(line: &str) -> Option<usize> {
     line.match_indices("://").map(|(at, sign)| at + sign.len()).find(|at| {
         let rest = line.get(*at..).unwrap_or_default();
         let authority = rest.split(|letter: char| letter.is_whitespace() || "/\"'`".contains(letter)).next();
@@ -132,6 +191,15 @@ mod tests {
             ("here's a token with publish scope only: ab-1", "here's a token with publish scope only: "),
             ("then connect as scott/tiger and go on", "then connect as "),
             ("Log in with kim:swordfish", "Log in with "),
+            ("basic auth kim:Winter2031!", "basic auth "),
+            ("ssh kim:hunterx22@host now", "ssh "),
+            ("passwords: Winter2031!", "passwords: "),
+            ("password -> Winter2031!", "password -> "),
+            ("use Bearer Falcon1018!", "use Bearer "),
+            ("the secret is LVWHQCXKNZEPSIWRJWAM", "the secret is "),
+            ("Passwort LVWHQCXKNZEPSIWRJWAM", "Passwort "),
+            ("my api key is ab12cd34ef", "my api key is "),
+            ("my api key is LVWHQCXKNZEPSIWRJWAM", "my api key is "),
         ] {
             assert_eq!(value_place(line).and_then(|at| line.get(..at)), Some(kept), "{line}");
         }
@@ -144,6 +212,11 @@ mod tests {
             "Pass the tests",
             "Fix the token parser in this file: src/a.rs",
             "connect as somebody else",
+            "install npm:react@latest and pnpm@9, clone git@host.dev:kim/app",
+            "The bearer token is missing, see $TOKEN",
+            "Rename the token STRING to TEXT",
+            "key = value parsing fails with comments",
+            "The key is user_id_2 or src/a1/key2.rs",
         ] {
             assert_eq!(value_place(line), None, "{line}");
         }

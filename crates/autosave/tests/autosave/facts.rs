@@ -216,10 +216,11 @@ fn nothing_private_of_a_prompt_is_in_the_notes() {
         ("get https://a.dev/f?X-Amz-Signature=0f3b9c", "get https://a.dev/f"),
         ("see /data/lee/x and /mnt/c/Users/lee/y", "see ~/x and ~/y"),
         ("carol@Carols-MacBook proj % npm test", "(withheld) proj % npm test"),
-        (
-            "revert d41d8cd98f00b204e9800998ecf8427e00000000",
-            "revert d41d8cd98f00b204e9800998ecf8427e00000000",
-        ),
+        ("revert d41d8cd98f00b204e9800998ecf8427e00000000", "revert d41d8cd98f…"),
+        ("log in with l9cDo#!GbVMs please", "log in with (withheld) please"),
+        ("пароль: Falcon4885!", "пароль(withheld)"),
+        ("password：Winter2031!", "password: (withheld)"),
+        ("file%3A%2F%2F%2FUsers%2Fcarol%2Fa", "file%3A~%2Fa"),
     ] {
         let notes = section(asked, &[]);
         let told = notes.lines().find_map(|line| line.strip_prefix("- Asked: "));

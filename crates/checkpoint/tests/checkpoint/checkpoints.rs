@@ -298,16 +298,23 @@ fn what_is_known_is_only_a_cache() {
     project.write("a", "one\n");
     project.tick();
     project.save("S01_load_data", &["a"]);
-    let known = project.layout.store().join("known");
-    let text = fs::read(&known).unwrap();
-    for damaged in [&b""[..], &text[..text.len() / 2], &[0; 500][..], b"{}"] {
-        fs::write(&known, damaged).unwrap();
+    let parts = || {
+        let parts = fs::read_dir(project.layout.store().join(".known")).unwrap();
+        parts.map(|part| part.unwrap().path()).collect::<Vec<_>>()
+    };
+    type Damage = fn(&[u8]) -> Vec<u8>;
+    let damages: [Damage; 4] =
+        [|_| Vec::new(), |text| text[..text.len() / 2].to_vec(), |_| vec![0; 500], |_| b"{}".to_vec()];
+    for damage in damages {
+        for part in parts() {
+            fs::write(&part, damage(&fs::read(&part).unwrap())).unwrap();
+        }
         let saved = project.save("S02_load_data", &["a"]);
         assert_eq!(saved.read, 1);
         assert!(validate(&project.layout, &id(&saved), Depth::Quick).unwrap().is_valid());
     }
     // An object that was not seen flushed is written anew, also where it has the right name.
-    fs::remove_file(&known).unwrap();
+    fs::remove_dir_all(project.layout.store().join(".known")).unwrap();
     let inode = fs::metadata(&project.objects()[0]).unwrap().ino();
     project.save("S03_load_data", &["a"]);
     assert_ne!(fs::metadata(&project.objects()[0]).unwrap().ino(), inode);
@@ -672,4 +679,29 @@ fn a_save_waits_for_those_who_clean_up() {
         lock.unlock().unwrap();
         saving.join().unwrap();
     });
+}
+
+/// A reference takes no room in the store, and is lost with its file.
+#[test]
+fn a_reference_is_listed_and_not_stored() {
+    let project = Project::new();
+    project.write("a", "one\n");
+    project.write("b", "two\n");
+    project.tick();
+    let mut request = project.request("S01_load_data", &["a"]);
+    request.references = vec![PathBuf::from("b")];
+    let saved = save(&project.layout, &request).unwrap();
+    let paths: Vec<&str> =
+        saved.sealed.manifest.artifacts.iter().map(|artifact| artifact.relative_path.as_str()).collect();
+    assert_eq!(paths, ["a", "b"]);
+    assert_eq!((project.objects().len(), saved.new_objects, saved.read), (1, 1, 2));
+    assert!(validate(&project.layout, &id(&saved), Depth::Full).unwrap().is_valid());
+    // It is known, as any other.
+    let again = save(&project.layout, &request).unwrap();
+    assert_eq!((again.new_objects, again.read, again.identities.len()), (0, 0, 2));
+    fs::remove_file(project.path("b")).unwrap();
+    let validated = validate(&project.layout, &id(&again), Depth::Quick).unwrap();
+    assert_eq!((validated.is_usable(), validated.lost.len()), (false, 1));
+    request.references.push(PathBuf::from("a"));
+    assert!(matches!(save(&project.layout, &request), Err(SaveError::Twice { .. })));
 }

@@ -10,6 +10,7 @@
 )]
 
 mod checkpoints;
+mod file_hashes;
 mod hostile;
 mod manifest;
 mod restore_faults;

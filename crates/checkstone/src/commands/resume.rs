@@ -15,6 +15,7 @@ use text::counted;
 use transcript::visible;
 
 use crate::confirmation;
+use crate::environment;
 use crate::error::CommandError;
 use crate::printer::{Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
@@ -85,7 +86,9 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
         let outlook = outlook::of_resume(&plan.plan, &layout, &record, &arguments.again);
         return run_display::outlook(outlook, arguments.json, printer);
     }
-    if !arguments.yes && !arguments.json && std::io::stdin().is_terminal() {
+    // Some agents have a terminal for their shell, and nobody sits at it.
+    let is_person = std::io::stdin().is_terminal() && !environment::is_called_by_agent();
+    if is_person && !arguments.yes && !arguments.json {
         printer.progress_styled(&found(&layout, &record, &plan.plan, &arguments.again));
         if !confirmation::confirmed("Resume it?")? {
             return Ok(ExitCode::FAILURE);
@@ -127,14 +130,25 @@ fn found(layout: &Layout, record: &Record, plan: &Plan, again: &[String]) -> Str
         (None, None) => writeln!(text, "\ncheckpoint: none that is valid"),
     };
     let outlook = outlook::of_resume(plan, layout, record, again);
-    let to_run = outlook.iter().filter(|stage| stage.would != Would::Reuse);
-    let to_run: Vec<String> = to_run.map(|stage| visible(&stage.stage_id)).collect();
-    let shown = to_run.get(..MOST_STAGES).unwrap_or(&to_run).join(", ");
-    let _ = match to_run.len().saturating_sub(MOST_STAGES) {
-        _ if to_run.is_empty() => write!(text, "to run: nothing"),
-        0 => write!(text, "to run: {shown}"),
-        more => write!(text, "to run: {shown} and {more} more"),
+    let named = |would: Would| {
+        let stages: Vec<String> = outlook
+            .iter()
+            .filter(|stage| stage.would == would)
+            .map(|stage| visible(&stage.stage_id))
+            .collect();
+        let shown = stages.get(..MOST_STAGES).unwrap_or(&stages).join(", ");
+        match stages.len().saturating_sub(MOST_STAGES) {
+            0 => shown,
+            more => format!("{shown} and {more} more"),
+        }
     };
+    text.push_str("to run: ");
+    text.push_str(&match (named(Would::Run), named(Would::Maybe)) {
+        (run, maybe) if run.is_empty() && maybe.is_empty() => "nothing".to_owned(),
+        (run, maybe) if maybe.is_empty() => run,
+        (run, maybe) if run.is_empty() => format!("perhaps {maybe}"),
+        (run, maybe) => format!("{run}; perhaps {maybe}"),
+    });
     text
 }
 

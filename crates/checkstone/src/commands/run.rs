@@ -1,23 +1,26 @@
 //! `checkstone run`: runs the stages of a plan, or writes a plan to begin with.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use checkpoint::layout::{Layout, Segment};
-use files::{atomic_file, regular_file};
+use checkpoint::layout::{Layout, REPORTS, Segment};
+use files::{Links, atomic_file, regular_file};
 use jiff::Timestamp;
 use run::control;
 use run::engine;
 use run::graph::Graph;
+use run::needs;
 use run::outlook::{self, Would};
 use run::output::{ListedRun, RunListOutput};
-use run::plan::{self, Plan};
+use run::plan::{Plan, TEMPLATES, Template};
 use run::record::Record;
 use run::runs;
 use text::{Column, Table, counted};
 use transcript::visible;
 
+use crate::confirmation;
+use crate::environment;
 use crate::error::{CommandError, ErrorKind, Warning};
 use crate::printer::{Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
@@ -44,10 +47,10 @@ use crate::run_project::{self, ParameterArguments, ResourceArguments};
 pub(crate) struct RunArguments {
     /// The plan, or with --new the file to write; plan.toml by default
     plan: Option<PathBuf>,
-    /// Write a plan of this kind, and run nothing: pipeline, research, load, explore, train, evaluate
+    /// Write a plan of this kind, and run nothing: pipeline; with Python, ipykernel and pandas: research, load, explore, train, evaluate
     #[arg(long, value_name = "KIND", conflicts_with_all = ["jobs", "id", "check", "json"])]
     new: Option<String>,
-    /// Only check the plan
+    /// Only check the plan, and whether the programs and Python modules that it needs are here
     #[arg(long, conflicts_with_all = ["jobs", "id", "json"])]
     check: bool,
     /// Show what would run and why, and run nothing
@@ -81,6 +84,8 @@ pub(crate) struct RunArguments {
 
 const USUAL_PLAN: &str = "plan.toml";
 
+const LARGEST_IGNORE_FILE: u64 = 1 << 20;
+
 pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let root = run_project::root_of_plan(&arguments.repository, arguments.plan.as_deref())?;
     if let Some(kind) = &arguments.new {
@@ -112,8 +117,18 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
             true => String::new(),
             false => format!(", and those of {}, which are known only during the run", waiting.join(", ")),
         };
-        printer.text(&format!("`{}` is sound: {stages}{later}\n", path.display()));
-        return Ok(ExitCode::SUCCESS);
+        let left_out = match plan.plan.left_out.as_slice() {
+            [] => String::new(),
+            ids => format!("; left out: {}", ids.join(", ")),
+        };
+        printer.text(&format!("`{}` is sound: {stages}{later}{left_out}\n", path.display()));
+        let missing = needs::missing(&plan.plan, &root, &environment::all());
+        for missing in &missing {
+            let told = Warning::new(&missing.what);
+            let install = missing.install.as_ref().map(|command| format!("install it: `{command}`"));
+            printer.warning(install.into_iter().fold(told, Warning::hint));
+        }
+        return Ok(if missing.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) });
     }
     let id = arguments.id.clone().unwrap_or_else(new_id);
     let layout = Layout::new(&root, &plan.plan.title, &id)?;
@@ -157,13 +172,14 @@ fn earlier_runs(root: &Path, title: &str) -> Vec<Layout> {
     runs.filter(|layout| layout.title() == title && run_project::is_known(root, layout)).collect()
 }
 
-/// The newest run, if it is complete and nothing of it would be run again.
+/// The newest run, if it is complete, nothing of it would be run again, and nobody has touched what it made.
 fn up_to_date<'r>(plan: &Plan, runs: &'r [Layout]) -> Option<&'r Layout> {
     let newest = runs.first().filter(|layout| !control::is_taken(layout))?;
     let record = Record::read(&newest.events()).ok().filter(|record| !record.is_unfinished())?;
     let outlook = outlook::of_resume(plan, newest, &record, &[]);
-    let is_same = record.set == plan.set() && outlook.iter().all(|stage| stage.would == Would::Reuse);
-    is_same.then_some(newest)
+    let is_same = record.set == plan.set()
+        && outlook.iter().all(|stage| matches!(stage.would, Would::Reuse | Would::LeaveOut));
+    (is_same && outlook::has_all_outputs(newest, &record)).then_some(newest)
 }
 
 /// The plan that is named, or the one in this folder or at the root of the project.
@@ -226,11 +242,12 @@ fn write_plan(
 ) -> Result<ExitCode, CommandError> {
     let path = path.unwrap_or(Path::new(USUAL_PLAN));
     let title = title(root, kind);
-    let Some(text) = plan::template(kind, &title) else {
-        let known: Vec<&str> = plan::KINDS.iter().map(|(name, _)| *name).collect();
+    let Some(template) = Template::of_kind(kind) else {
         let told = CommandError::usage(format!("there is no kind of plan called `{kind}`"));
-        return Err(told.hint(format!("the kinds are {}", known.join(", "))));
+        let known = TEMPLATES.iter().map(|known| format!("{}: needs {}", known.kind, known.needs));
+        return Err(known.fold(told, CommandError::hint));
     };
+    let text = template.text(&title);
     let written = regular_file::append_to_new(path, 0o666)
         .map_err(io::Error::from)
         .and_then(|mut file| file.write_all(text.as_bytes()));
@@ -241,8 +258,45 @@ fn write_plan(
         }
         _ => error.into(),
     })?;
-    printer.text(&format!("wrote `{0}`; run it with `checkstone run {0}`\n", path.display()));
+    let shown = path.display();
+    printer.text(&format!(
+        "wrote `{shown}`; it needs {}\ncheck that with `checkstone run --check {shown}`, run it with `checkstone run {shown}`\n",
+        template.needs
+    ));
+    offer_to_ignore(root, printer)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What runs make is large and can be made again: git need not have it, if the person agrees.
+fn offer_to_ignore(root: &Path, printer: &Printer) -> Result<(), CommandError> {
+    let file = root.join(".gitignore");
+    let existing = match regular_file::read(&file, Links::Follow, LARGEST_IGNORE_FILE) {
+        Ok(bytes) => bytes,
+        Err(error) if error.is_not_found() => Vec::new(),
+        // Whatever is in the way is not ours to mend.
+        Err(_) => return Ok(()),
+    };
+    let text = String::from_utf8_lossy(&existing);
+    let is_ignored = text.lines().any(|line| line.trim().trim_matches('/') == REPORTS);
+    if is_ignored || !root.join(".git").exists() {
+        return Ok(());
+    }
+    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        printer.progress(&format!(
+            "runs write into `{REPORTS}/`; to keep that out of git: `echo {REPORTS}/ >> .gitignore`"
+        ));
+        return Ok(());
+    }
+    if confirmation::confirmed(&format!("Runs write into `{REPORTS}/`. Add it to `.gitignore`?"))? {
+        let mut new = existing;
+        if !new.is_empty() && !new.ends_with(b"\n") {
+            new.push(b'\n');
+        }
+        new.extend(format!("{REPORTS}/\n").bytes());
+        atomic_file::write(&file, &new, 0o666)
+            .map_err(|error| CommandError::of(ErrorKind::Failed, &error).hint_at_room(&error, "try again"))?;
+    }
+    Ok(())
 }
 
 /// The folder's own name, where it can be a title and needs no quoting; else the kind.

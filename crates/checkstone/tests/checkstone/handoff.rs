@@ -69,6 +69,18 @@ fn a_request_carries_what_was_recorded() {
     assert_eq!(valid(&checked.stdout, CHECK)["accepted"], true);
 }
 
+/// S1: a hand-off may be kept or sent on.
+#[test]
+fn no_secret_of_a_command_is_handed_over() {
+    let workplace = Workplace::new(Some(RUST));
+    workplace.held_turn(&[("DB_PASSWORD=swordfish cargo test", false), ("cargo fmt", true)]);
+    let facts = &workplace
+        .json(&["handoff", "new", "--mode", "code", "--instructions", "x", "--json"], REQUEST)["checkstone"];
+    let commands: Vec<&str> =
+        facts["commands"].as_array().unwrap().iter().map(|run| run["command"].as_str().unwrap()).collect();
+    assert_eq!(commands, ["DB_PASSWORD=(withheld)", "cargo fmt", "./generate"]);
+}
+
 /// An agent hands over its own work, not that of another session in the same repository.
 #[test]
 fn the_session_that_calls_is_asked_first() {

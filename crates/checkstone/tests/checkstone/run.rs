@@ -1,10 +1,12 @@
 //! Runs as people start them: plans of real programs, what becomes of them, and what a reader of the events sees.
 
 mod aborts;
+mod costs;
 mod faults;
 mod hostile;
 mod incremental;
 mod kills;
+mod needs;
 mod notifications;
 mod origin;
 mod page;
@@ -14,6 +16,8 @@ mod python;
 mod random;
 mod resources;
 mod resumes;
+#[cfg(feature = "python")]
+mod study;
 mod told;
 
 use std::path::PathBuf;
@@ -291,7 +295,7 @@ fn what_is_not_there_or_not_verified_is_not_accepted() {
     ]));
     let done = project.run();
     insta::assert_snapshot!(without_durations(&done.stdout), @"
-    S01_forget_output      FAILED        it did not write its output `a.txt`
+    S01_forget_output      FAILED        it did not write its output `a.txt` into `$CHECKSTONE_ARTIFACT_DIR`
     S02_fail_verification  FAILED        `verify`: exit status 1
     S03_link_out           FAILED        plan.toml:16:17: the artifact `[folder]/repo/reports/study/r1/.attempts/S03_link_out/1/artifacts/a.txt` is a symbolic link; write a file in its place
     S05_make_folder        FAILED        its output `a` is a folder without files
@@ -304,7 +308,7 @@ fn what_is_not_there_or_not_verified_is_not_accepted() {
     run r1 of study
     S01_forget_output  running, at most [duration]
     S01_forget_output  checkpoint ckpt-emergency-000001-[id] (interrupted), 2 artifacts
-    S01_forget_output  failed: it did not write its output `a.txt` (see `reports/study/r1/.attempts/S01_forget_output/1/output.log`)
+    S01_forget_output  failed: it did not write its output `a.txt` into `$CHECKSTONE_ARTIFACT_DIR` (see `reports/study/r1/.attempts/S01_forget_output/1/output.log`)
     S02_fail_verification  running, at most [duration]
     S02_fail_verification  checkpoint ckpt-emergency-000002-[id] (interrupted), 3 artifacts
     S02_fail_verification  failed: `verify`: exit status 1 (see `reports/study/r1/.attempts/S02_fail_verification/1/verify.log`)

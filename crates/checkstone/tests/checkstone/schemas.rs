@@ -55,6 +55,7 @@ fn all() -> Vec<(&'static str, String)> {
         rendered("handoff-request.schema.json", &schemars::schema_for!(workflow::handoff::Request)),
         rendered("handoff-response.schema.json", &schemars::schema_for!(workflow::handoff::Response)),
         rendered("markers.schema.json", &schemars::schema_for!(run::output::MarkersOutput)),
+        rendered("run-comparison.schema.json", &schemars::schema_for!(run::report::Comparison)),
         rendered("report.schema.json", &schemars::schema_for!(run::output::ReportOutput)),
         rendered("run-outlook.schema.json", &schemars::schema_for!(run::output::OutlookOutput)),
         rendered("run-list.schema.json", &schemars::schema_for!(run::output::RunListOutput)),

@@ -9,6 +9,7 @@ import importlib
 import io
 import json
 import math
+import mmap
 import os
 import pickle
 import re
@@ -16,9 +17,11 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 import types
 import warnings
+import weakref
 
 shell = get_ipython()
 session = shell.user_ns
@@ -42,10 +45,21 @@ def cloudpickle_here():
 
 
 cloudpickle = cloudpickle_here()
+# A lock that nobody holds is like a new one. Classes with a cached property have one, and so have queues.
+LOCKS = {type(make()): make for make in (threading.Lock, threading.RLock)}
 # What `functools.lru_cache` makes.
 CACHED = type(functools.lru_cache(len))
 # Stands for the session itself, which functions of the session have as their globals.
 STAND_IN = {"__name__": "__main__"}
+
+
+def is_free(lock):
+    if lock._is_owned() if hasattr(lock, "_is_owned") else lock.locked():
+        return False
+    is_acquired = lock.acquire(blocking=False)
+    if is_acquired:
+        lock.release()
+    return is_acquired
 
 
 class HereDefined(Exception):
@@ -67,10 +81,24 @@ class Pickler(cloudpickle.CloudPickler if cloudpickle else pickle.Pickler):
         return None
 
     def reducer_override(self, thing):
+        numpy = sys.modules.get("numpy")
         root = preserved_root(thing)
         if root is not None:
             offset = address(thing) - address(root)
-            return type(root), (thing.shape, thing.dtype, root, offset, thing.strides)
+            return numpy.ndarray, (thing.shape, thing.dtype, root, offset, thing.strides)
+        if is_file_in_memory(thing):
+            # The file itself, and no copy of what is in it.
+            mode = "r+" if thing.mode == "w+" else thing.mode
+            order = "C" if thing.flags.c_contiguous else "F"
+            return numpy.memmap, (thing.filename, thing.dtype, mode, thing.offset, thing.shape, order)
+        if isinstance(thing, threading.Thread):
+            raise TypeError("a thread cannot be saved")
+        if type(thing) in LOCKS:
+            if not is_free(thing):
+                raise TypeError("a lock that somebody holds cannot be saved")
+            return LOCKS[type(thing)], ()
+        if type(thing) in (weakref.WeakKeyDictionary, weakref.WeakValueDictionary):
+            return type(thing), (dict(thing),)
         if isinstance(thing, io.IOBase) and not isinstance(thing, (io.StringIO, io.BytesIO)):
             if thing not in (sys.stdin, sys.stdout, sys.stderr):
                 raise TypeError("an open file cannot be saved")
@@ -149,13 +177,20 @@ def roots_of_session():
     return roots
 
 
+def is_file_in_memory(thing):
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and type(thing) is numpy.memmap and type(thing.base) is mmap.mmap and bool(thing.filename)
+
+
 def preserved_root(thing):
     """The array of which this one is a part, and stays so."""
     numpy = sys.modules.get("numpy")
-    if numpy is None or type(thing) is not numpy.ndarray or thing.base is None:
+    if numpy is None or type(thing) not in (numpy.ndarray, numpy.memmap) or thing.base is None:
         return None
-    root = roots.get(id(root_of(thing)))
-    if root is None or root is thing or type(root) is not numpy.ndarray or not root.flags.c_contiguous:
+    root = root_of(thing)
+    if root is thing or not root.flags.c_contiguous:
+        return None
+    if not is_file_in_memory(root) and (id(root) not in roots or type(root) is not numpy.ndarray):
         return None
     if any(array.dtype.hasobject or array.dtype.metadata is not None for array in (thing, root)):
         return None

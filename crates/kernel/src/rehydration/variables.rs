@@ -210,7 +210,7 @@ pub(super) fn load(
             Way::Session => format!("{target} = _checkstone_session[{}]", python_literal(name)),
         };
         if variable.way == Way::Session && !std::mem::replace(&mut has_session, true) {
-            load_session(&literal, loads);
+            load_pickle("_checkstone_session", &literal, loads);
         }
         // A session may use the name of a module that other lines need for something else.
         if names::is_taken(name) {
@@ -273,40 +273,35 @@ pub(super) fn load(
 }
 
 /// Everything that is in one pickle; functions of the session have the session as their globals again.
-fn load_session(path: &str, loads: &mut Loads) {
+fn load_pickle(name: &str, path: &str, loads: &mut Loads) {
+    const CLASS: &str = "class _checkstone_Unpickler(pickle.Unpickler):";
     loads.imports.extend(["import pathlib", "import pickle"]);
-    let lines = [
-        "class _checkstone_Unpickler(pickle.Unpickler):",
-        "    def persistent_load(self, _):",
-        "        return globals()",
-        &format!("with pathlib.Path({path}).open(\"rb\") as _checkstone_file:"),
-        "    _checkstone_session = _checkstone_Unpickler(_checkstone_file).load()",
-    ];
-    loads.lines.extend(lines.map(str::to_owned));
+    if !loads.lines.iter().any(|line| line == CLASS) {
+        let lines = [CLASS, "    def persistent_load(self, _):", "        return globals()"];
+        loads.lines.extend(lines.map(str::to_owned));
+    }
+    loads.lines.push(format!("with pathlib.Path({path}).open(\"rb\") as _checkstone_file:"));
+    loads.lines.push(format!("    {name} = _checkstone_Unpickler(_checkstone_file).load()"));
 }
 
 /// Another version of a library may not have them all, which is no reason to lose the rest.
 fn load_settings(settings: &[String], path: &str, loads: &mut Loads) {
-    loads.imports.extend(["import contextlib", "import pathlib", "import pickle"]);
-    let path = python_literal(path);
-    loads.lines.push(format!("_checkstone_settings = pickle.loads(pathlib.Path({path}).read_bytes())"));
-    for (name, line) in [
-        ("numpy-errors", "    import numpy; numpy.seterr(**_checkstone_settings[\"numpy-errors\"])"),
-        (
-            "numpy-printing",
-            "    import numpy; numpy.set_printoptions(**_checkstone_settings[\"numpy-printing\"])",
-        ),
+    loads.imports.extend(["import contextlib", "import importlib"]);
+    load_pickle("_checkstone_settings", &python_literal(path), loads);
+    // None of the libraries gets a name in the session by it.
+    for (name, library, call) in [
+        ("numpy-errors", "numpy", "seterr(**_checkstone_settings[\"numpy-errors\"])"),
+        ("numpy-printing", "numpy", "set_printoptions(**_checkstone_settings[\"numpy-printing\"])"),
         (
             "pandas",
-            "    import pandas; pandas.set_option(*[part for pair in _checkstone_settings[\"pandas\"].items() for part in pair])",
+            "pandas",
+            "set_option(*[_part for _pair in _checkstone_settings[\"pandas\"].items() for _part in _pair])",
         ),
-        (
-            "matplotlib",
-            "    import matplotlib; matplotlib.rcParams.update(_checkstone_settings[\"matplotlib\"])",
-        ),
+        ("matplotlib", "matplotlib", "rcParams.update(_checkstone_settings[\"matplotlib\"])"),
     ] {
         if settings.iter().any(|known| known == name) {
-            loads.lines.extend(["with contextlib.suppress(Exception):".to_owned(), line.to_owned()]);
+            loads.lines.push("with contextlib.suppress(Exception):".to_owned());
+            loads.lines.push(format!("    importlib.import_module(\"{library}\").{call}"));
         }
     }
 }

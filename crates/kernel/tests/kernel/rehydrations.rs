@@ -265,14 +265,62 @@ fn cached_functions_come_back_or_are_named() {
     holds(&mut session, "assert kept == {1}");
 }
 
+/// A lock that nobody holds is like a new one.
+#[test]
+fn what_has_locks_in_it_comes_back_unless_they_are_held() {
+    let (mut session, saved) = brought_back(
+        "import functools, queue, threading\n\
+         class Cached:\n    @functools.cached_property\n    def value(self): return 42\n\
+         cached = Cached(); cached.value\n\
+         waiting = queue.Queue(); waiting.put('work')\n\
+         lock = threading.Lock(); same = [lock]; held = threading.Lock(); held.acquire()\n\
+         thread = threading.Thread(target=print)\n\
+         @functools.singledispatch\ndef kind(thing): return 'any'\n\
+         @kind.register\ndef _(thing: int): return 'whole'",
+    );
+    assert_eq!(
+        unsaved(&saved),
+        [
+            "held: TypeError: a lock that somebody holds cannot be saved",
+            "thread: TypeError: a thread cannot be saved"
+        ]
+    );
+    holds(
+        &mut session,
+        "
+assert cached.value == 42 and Cached().value == 42 and waiting.get_nowait() == 'work'
+assert lock.acquire(blocking=False) and same[0] is lock
+assert kind(1) == 'whole' and kind('') == 'any'
+",
+    );
+}
+
+/// A file that is used as an array is that file again, whatever its size: a copy would be written to in its place.
+#[test]
+fn arrays_in_files_are_those_files_again() {
+    let (mut session, saved) = brought_back(
+        "import numpy as np\n\
+         table = np.memmap('table.dat', dtype='int32', mode='w+', shape=(3, 4)); table[:] = 1; table.flush()\n\
+         row = table[1]; part = np.memmap('table.dat', dtype='int32', mode='r', shape=(12,))[4:6]",
+    );
+    assert_eq!(unsaved(&saved), [""; 0]);
+    holds(
+        &mut session,
+        "
+table[1, 0] = 7; table.flush()
+assert row[0] == 7 and part[0] == 7 and np.fromfile('table.dat', dtype='int32')[4] == 7
+",
+    );
+}
+
 #[test]
 fn settings_of_libraries_come_back() {
     let (mut session, saved) = brought_back(
         "import numpy as np, pandas as pd, matplotlib.pyplot as plt\n\
          plt.style.use('ggplot'); plt.rcParams['figure.figsize'] = (3, 2)\n\
-         pd.set_option('display.max_rows', 7); pd.options.display.float_format = '{:.2f}'.format\n\
+         pd.set_option('display.max_rows', 7); pd.options.display.float_format = lambda number: f'{number:.2f}'\n\
          np.set_printoptions(precision=2); np.seterr(divide='raise')\n\
-         colors = plt.rcParams['axes.prop_cycle']",
+         colors = plt.rcParams['axes.prop_cycle']; numpy = 'a name that hides a module'",
     );
     assert_eq!(saved.settings, ["matplotlib", "numpy-errors", "numpy-printing", "pandas"]);
     holds(
@@ -281,6 +329,7 @@ fn settings_of_libraries_come_back() {
 assert list(plt.rcParams['figure.figsize']) == [3, 2] and plt.rcParams['axes.prop_cycle'] == colors
 assert pd.get_option('display.max_rows') == 7 and pd.options.display.float_format(1) == '1.00'
 assert np.get_printoptions()['precision'] == 2 and np.geterr()['divide'] == 'raise'
+assert numpy == 'a name that hides a module' and 'pandas' not in globals()
 ",
     );
     let (_, saved) = brought_back("import numpy, pandas, matplotlib.pyplot");

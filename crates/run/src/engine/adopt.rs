@@ -33,13 +33,11 @@ impl Engine<'_> {
     /// Says so in the record where it is. Python stages are if all of them are: what they left in their session is not here.
     pub(super) fn is_made_by_earlier_run(&mut self, index: usize) -> Result<bool, EngineError> {
         let Some(stage) = self.stage(index) else { return Ok(false) };
-        let candidates = self.earlier_runs.of_stage(&stage.id);
         let is_new = self.state(index) == StageState::Pending && self.attempt_number(index) == 0;
         let is_usable = stage.kind == Kind::Command || self.is_session_made;
-        let Some(newest) = candidates.first().filter(|_| is_new && is_usable) else {
-            return Ok(false);
-        };
-        let Some(now) = self.look(index, &newest.accepted) else { return Ok(false) };
+        let earlier = self.earlier_runs.of_stage(stage).filter(|_| is_new && is_usable);
+        let Some((nearest, candidates)) = earlier else { return Ok(false) };
+        let Some(now) = self.look(index, &nearest.accepted) else { return Ok(false) };
         let same = candidates.iter().find(|made| made.accepted.fingerprint == now.fingerprint);
         let Some(made) = same.cloned() else { return Ok(false) };
         let attempt = self.next_attempt(index)?;
@@ -81,7 +79,7 @@ impl Engine<'_> {
         let artifacts = folder.join("artifacts");
         publish::make_new_folder(root, &folder)?;
         publish::make_new_folder(root, &artifacts)?;
-        let source = made.run.published(&id).map_err(name)?;
+        let source = made.run.published(&made.id).map_err(name)?;
         let mut gone = Vec::new();
         for artifact in &made.accepted.artifacts {
             let target = artifacts.join(&artifact.path);
@@ -99,12 +97,11 @@ impl Engine<'_> {
         }
         checkpoint::restore(&self.layout, &gone).map_err(StageCheckpointError::from)?;
         let published = self.layout.published(&id).map_err(name)?;
-        publish::publish(root, &artifacts, &published)?;
-        let here = made.accepted.artifacts.iter().map(|artifact| AcceptedArtifact {
-            identity: publish::identity(&published.join(&artifact.path)).unwrap_or_default(),
-            ..artifact.clone()
-        });
-        Ok(here.collect())
+        // After a power cut it would be taken over again, or come back from the store.
+        publish::put_in_place(root, &artifacts, &published)?;
+        // A file that was written just now could change once more without a trace.
+        let here = made.accepted.artifacts.iter();
+        Ok(here.map(|artifact| AcceptedArtifact { identity: String::new(), ..artifact.clone() }).collect())
     }
 }
 
@@ -112,11 +109,10 @@ impl Engine<'_> {
 fn copied(source: &Path, target: &Path, sha256: &str) -> io::Result<()> {
     let from = fingerprint::open_regular(source)?;
     let to: File = fs_err::File::create_new(target)?.into();
-    let hashed = hash::copy(&from, &to)?;
+    let (hashed, _) = hash::clone_or_copy(&from, &to)?;
     if hashed.sha256 != sha256 {
         fs_err::remove_file(target)?;
         return Err(io::Error::other("it was changed"));
     }
-    to.set_permissions(from.metadata()?.permissions())?;
-    to.sync_all()
+    to.set_permissions(from.metadata()?.permissions())
 }

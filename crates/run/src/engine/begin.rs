@@ -157,6 +157,10 @@ pub fn abort_lost(layout: &Layout, on_event: &mut dyn FnMut(&Event)) -> Result<R
 fn finish(mut engine: Engine<'_>, lock: Lock) -> Result<RunState, EngineError> {
     let state = engine.drive();
     engine.python.close();
+    if engine.may_free {
+        // Where that cannot be done, `checkpoint prune` does it.
+        let _ = checkpoint::prune_at_end(&engine.layout);
+    }
     drop(lock);
     state
 }

@@ -7,10 +7,8 @@ use text::error_chain;
 
 use super::{Engine, EngineError};
 use crate::event::{Accepted, What};
-use crate::fingerprint;
-use crate::publish;
 use crate::stage_checkpoint::StageCheckpointError;
-use crate::stage_now::{Known, StageNow};
+use crate::stage_now::{Known, StageNow, is_in_place};
 
 impl Engine<'_> {
     /// Says so in the record where it is.
@@ -55,7 +53,8 @@ impl Engine<'_> {
     /// The stage as it is now; `before` is what it or another run's was known by.
     pub(super) fn look(&self, index: usize, before: &Accepted) -> Option<StageNow> {
         let accepted = |place: usize| self.recorded(place)?.accepted.as_ref();
-        let known = Known { plan: &self.plan, layout: &self.layout, accepted: &accepted };
+        let (plan, layout, hashes) = (&self.plan, &self.layout, &self.hashes);
+        let known = Known { plan, layout, hashes, accepted: &accepted };
         let session = self.session_before(index).map(|before| before.session);
         known.look(self.stage(index)?, before, session.as_deref())
     }
@@ -70,12 +69,7 @@ impl Engine<'_> {
         let mut missing = Vec::new();
         for artifact in &accepted.artifacts {
             let path = folder.join(&artifact.path);
-            let is_same = match publish::identity(&path) {
-                Some(identity) if identity == artifact.identity => true,
-                Some(_) => fingerprint::of_file(&path).is_ok_and(|(sha256, _)| sha256 == artifact.sha256),
-                None => false,
-            };
-            if !is_same {
+            if !is_in_place(&self.layout, &self.hashes, &path, artifact) {
                 missing.push(Artifact {
                     relative_path: self.layout.relative(&path),
                     sha256: artifact.sha256.clone(),

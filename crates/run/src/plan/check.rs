@@ -10,7 +10,7 @@ use settings::{At, Place, Problem, Reader, TableOfKeys as _};
 
 use super::expansion::{Expansion, Reference, StageOfDraft, WrittenPlan, stage_id};
 use super::fan_out::{ForEachLayer, Instance};
-use super::keys::{Grace, Kind, PlanLayer, Python, StageLayer, Stall};
+use super::keys::{Grace, Kind, PlanLayer, Python, StageLayer, Stall, Storing};
 use super::parameters::{self, Filling, Parameters, TextFor};
 use super::{
     DEFAULT_DURATION, Input, InputSource, LONGEST_DURATION, LONGEST_WITHOUT_CHECKPOINT, Output, Plan,
@@ -249,6 +249,7 @@ impl<'a, 'r, 't> Checker<'a, 'r, 't> {
             resources: resources::finish(&draft.resources.clone().unwrap_or_default()),
             backoff: draft.backoff.unwrap_or_default(),
             checkpoint_after: draft.checkpoint_after.unwrap_or(true),
+            store: draft.store.unwrap_or(Storing::Copy),
             stall: Stall::finish(draft.stall.clone().unwrap_or_default()),
             grace: Grace::finish(draft.grace.clone().unwrap_or_default()),
         }

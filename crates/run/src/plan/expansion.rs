@@ -175,26 +175,25 @@ impl Plan {
             stages.iter().flatten().any(|known| known.place == stage)
         };
         let Some((draft, _)) = self.expansion.stages.iter().enumerate().find(is_it) else { return Ok(None) };
+        let is_new = |(index, (axis, _, reference)): &(usize, (&Axis, ListKind, Reference))| {
+            reference.draft == draft && !self.expansion.lists.contains_key(&(*index, axis.name.value.clone()))
+        };
+        let lists = (0..self.written.drafts.len())
+            .flat_map(|index| self.written.lists_of(index).into_iter().map(move |list| (index, list)));
+        let lists: Vec<(usize, (&Axis, ListKind, Reference))> = lists.filter(is_new).collect();
+        if lists.is_empty() {
+            return Ok(None);
+        }
         let mut plan = self.clone();
         let mut reader = Reader::new(&self.written.file, &self.written.text, Quoting::Values);
-        let mut is_wanted = false;
-        for index in 0..self.written.drafts.len() {
-            for (axis, kind, reference) in self.written.lists_of(index) {
-                let key = (index, axis.name.value.clone());
-                if reference.draft != draft || plan.expansion.lists.contains_key(&key) {
-                    continue;
-                }
-                is_wanted = true;
-                let shown = format!("{}/{}", self.written.id(draft), reference.path);
-                let path = published.join(self.written.declared(draft, &reference.path).unwrap_or_default());
-                match fan_out::items(kind, &path, &shown, self.written.most_instances) {
-                    Ok(items) => drop(plan.expansion.lists.insert(key, items)),
-                    Err(error) => reader.problems.push(list_place(axis).problem(error.to_string())),
-                }
+        for (index, (axis, kind, reference)) in lists {
+            let key = (index, axis.name.value.clone());
+            let shown = format!("{}/{}", self.written.id(draft), reference.path);
+            let path = published.join(self.written.declared(draft, &reference.path).unwrap_or_default());
+            match fan_out::items(kind, &path, &shown, self.written.most_instances) {
+                Ok(items) => drop(plan.expansion.lists.insert(key, items)),
+                Err(error) => reader.problems.push(list_place(axis).problem(error.to_string())),
             }
-        }
-        if !is_wanted {
-            return Ok(None);
         }
         if reader.problems.is_empty() {
             let written = std::sync::Arc::clone(&self.written);
@@ -222,6 +221,21 @@ impl Plan {
     /// Whether all its stages are known.
     pub(crate) fn is_whole(&self) -> bool {
         self.expansion.waiting == 0
+    }
+
+    /// The stages with their goals, in the order of the file; a fan-out that waits for its list by the id that the plan has.
+    pub(crate) fn goals(&self) -> Vec<(String, String)> {
+        let of_draft = |index: usize| self.written.draft(index)?.goal.as_ref().map(|goal| goal.value.clone());
+        let drafts = self.expansion.stages.iter().enumerate();
+        drafts
+            .flat_map(|(index, known)| match known {
+                Some(known) => {
+                    let stages = known.iter().filter_map(|known| self.stages.get(known.place));
+                    stages.map(|stage| (stage.id.clone(), stage.goal.clone())).collect()
+                }
+                None => vec![(self.written.id(index).to_owned(), of_draft(index).unwrap_or_default())],
+            })
+            .collect()
     }
 
     /// What is to run, and cannot be said yet: it waits for a list that a stage makes.

@@ -118,7 +118,7 @@ pub(super) enum ListError {
     NoText(String),
     #[error("there is nothing to run it for: {0} is empty")]
     Empty(String),
-    #[error("it would have {found} instances, more than {most}; `maxInstances` sets the limit")]
+    #[error("it would have {found} instances; the limit is {most}, which `maxInstances` sets")]
     TooMany { found: String, most: usize },
 }
 
@@ -223,7 +223,7 @@ mod tests {
         let refused = |axes: &[(String, Vec<Scalar>)]| combinations(axes, 10_000).unwrap_err().to_string();
         assert_eq!(
             refused(&[axis("a", 1000), axis("b", 1000)]),
-            "it would have 1000000 instances, more than 10000; `maxInstances` sets the limit"
+            "it would have 1000000 instances; the limit is 10000, which `maxInstances` sets"
         );
         assert_eq!(refused(&[axis("a", 0)]), "there is nothing to run it for: the list of `a` is empty");
     }

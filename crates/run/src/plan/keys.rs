@@ -88,6 +88,8 @@ table! {
         resources: ResourceTable = ResourcesLayer::new();
         /// Whether a checkpoint is saved when it is done.
         checkpoint_after as "checkpointAfter": Boolean = true;
+        /// Where checkpoints keep what it made: as a copy of their own, or only where it is published.
+        store: Choice<Storing> = Storing::Copy;
         /// Whether it prints `[CHECKPOINT:saved:…]` by itself.
         mid_stage_checkpoints as "midStageCheckpoints": Boolean = false;
         /// Whether it may run for longer than 240 seconds without a checkpoint.
@@ -97,6 +99,10 @@ table! {
         /// How long it may take to end by itself after each signal.
         grace: Nested<Grace> = Grace::default();
     }
+}
+
+choices! {
+    pub enum Storing { Copy = "copy", Reference = "reference" }
 }
 
 choices! {

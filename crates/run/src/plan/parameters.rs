@@ -249,6 +249,11 @@ impl Parameters {
         self.values.get(name)
     }
 
+    /// Each as a TOML file has it.
+    pub(super) fn written(&self) -> Vec<(String, String)> {
+        self.values.iter().map(|(name, value)| (name.clone(), value.written())).collect()
+    }
+
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.values.keys().map(String::as_str)
     }

@@ -121,8 +121,9 @@ impl SharedSession {
     ) -> Result<(), SessionError> {
         let CellJob { job, stage, warn, .. } = *cell_job;
         let layout = &job.layout;
-        let checkpoint = || manifest.checkpoint_id.clone();
-        let failed = |why: String| SessionError::Rehydrate { checkpoint: checkpoint(), why };
+        let (checkpoint, made_by) = (&manifest.checkpoint_id, &manifest.stage_id);
+        let failed =
+            |why| SessionError::Rehydrate { checkpoint: checkpoint.clone(), stage: made_by.clone(), why };
         let kernel = self.kernel.as_mut().ok_or(SessionError::NoKernel)?;
         let limits = Limits { max_duration: Some(stage.max_duration), ..Limits::default() };
         let spool = spool(layout, &layout.kernel().join("rehydration.log"));

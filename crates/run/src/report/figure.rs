@@ -1,104 +1,91 @@
 //! The pictures of a run: those that its Python stages showed, and those among its artifacts.
 
-use std::collections::HashMap;
-use std::io::{BufRead as _, BufReader, Read as _};
+use checkpoint::layout::Layout;
 
-use checkpoint::layout::{DISPLAYS_FILE, Layout};
-use serde_json::Value;
-
-use super::story::{Outcome, StageStory, Story};
-use crate::fingerprint;
+use super::story::{StageStory, Story};
+use super::{artifact_bytes, display, of_shown_stages};
 
 /// A page with larger pictures, or with more, opens slowly.
-const LARGEST: usize = 4 << 20;
-const LARGEST_ALL: usize = 32 << 20;
+const LARGEST: usize = 3 << 20;
+const LARGEST_ALL: usize = 24 << 20;
 
-/// Media types by the endings of files; a browser runs no script of a picture.
-const MEDIA: &[(&str, &str)] = &[
-    ("png", "image/png"),
-    ("svg", "image/svg+xml"),
-    ("jpg", "image/jpeg"),
-    ("jpeg", "image/jpeg"),
-    ("gif", "image/gif"),
-    ("webp", "image/webp"),
+/// Endings of files, media types, and what such a file begins with; a browser runs no script of a picture.
+const MEDIA: &[(&str, &str, &[u8])] = &[
+    ("png", "image/png", b"\x89PNG\r\n\x1a\n"),
+    ("svg", "image/svg+xml", b"<"),
+    ("jpg", "image/jpeg", b"\xff\xd8\xff"),
+    ("jpeg", "image/jpeg", b"\xff\xd8\xff"),
+    ("gif", "image/gif", b"GIF8"),
+    ("webp", "image/webp", b"RIFF"),
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Figure {
     pub stage: String,
-    /// The file among the stage's artifacts; none of one that was shown.
-    pub path: Option<String>,
+    /// The file, below the run's folder: among the stage's artifacts, or where [`super::Report::write`] puts what was shown.
+    pub path: String,
     pub media: &'static str,
-    pub base64: String,
+    pub bytes: Vec<u8>,
+    /// Shown by a Python stage, and in no file of its own.
+    pub is_display: bool,
 }
 
-/// Those of accepted attempts, in the order of the plan, and how many are left out.
+/// Those of accepted attempts, of the last stages first since they hold the results, and how many are left out.
 pub(super) fn figures(layout: &Layout, story: &Story) -> (Vec<Figure>, usize) {
-    let (mut found, mut size, mut left_out) = (Vec::new(), 0, 0);
-    for figure in story.stages.iter().flat_map(|stage| {
-        let files = stage.artifacts.iter().filter_map(|artifact| of_file(layout, stage, &artifact.path));
-        shown(layout, stage).into_iter().chain(files)
-    }) {
-        if figure.base64.len() > LARGEST || size + figure.base64.len() > LARGEST_ALL {
-            left_out += 1;
-            continue;
+    let (stages, mut left_out) = of_shown_stages(story, |path| media(path).is_some());
+    let (mut found, mut size) = (Vec::new(), 0);
+    for stage in stages.into_iter().rev() {
+        let paths = stage.artifacts.iter().map(|artifact| artifact.path.as_str());
+        let files = paths.filter_map(|path| of_file(layout, stage, path));
+        for figure in shown(layout, stage).into_iter().chain(files) {
+            if figure.bytes.len() > LARGEST || size + figure.bytes.len() > LARGEST_ALL || !is_sound(&figure) {
+                left_out += 1;
+                continue;
+            }
+            size += figure.bytes.len();
+            found.push(figure);
         }
-        size += figure.base64.len();
-        found.push(figure);
     }
     (found, left_out)
 }
 
 /// The media type of a picture, by its name.
-pub(super) fn media(path: &str) -> Option<&'static str> {
+fn media(path: &str) -> Option<&'static str> {
     let (_, extension) = path.rsplit_once('.')?;
     let extension = extension.to_ascii_lowercase();
-    MEDIA.iter().find(|(known, _)| *known == extension).map(|(_, media)| *media)
+    MEDIA.iter().find(|(known, ..)| *known == extension).map(|(_, media, _)| *media)
+}
+
+/// Whether it begins as its kind does, and a PNG also ends so: one that a stage left half-written shows nothing.
+fn is_sound(figure: &Figure) -> bool {
+    let bytes = if figure.media == "image/svg+xml" { figure.bytes.trim_ascii_start() } else { &figure.bytes };
+    let begins_well =
+        MEDIA.iter().any(|(_, media, start)| *media == figure.media && bytes.starts_with(start));
+    begins_well && (figure.media != "image/png" || bytes.ends_with(b"IEND\xaeB`\x82"))
 }
 
 fn of_file(layout: &Layout, stage: &StageStory, path: &str) -> Option<Figure> {
     let media = media(path)?;
-    let file = fingerprint::open_regular(&layout.published(&stage.id).ok()?.join(path)).ok()?;
-    let mut bytes = Vec::new();
     // One byte more than is shown, so that what is too large is known to be.
-    file.take(LARGEST as u64 + 1).read_to_end(&mut bytes).ok()?;
-    Some(Figure { stage: stage.id.clone(), path: Some(path.to_owned()), media, base64: text::base64(&bytes) })
+    let bytes = artifact_bytes(layout, stage, path, LARGEST + 1)?;
+    let path = format!("{}/{path}", stage.id);
+    Some(Figure { stage: stage.id.clone(), path, media, bytes, is_display: false })
 }
 
 fn shown(layout: &Layout, stage: &StageStory) -> Vec<Figure> {
-    let accepted = stage.attempts.iter().rfind(|attempt| attempt.outcome == Outcome::Completed);
-    let folder = accepted.and_then(|attempt| layout.attempt(&stage.id, attempt.number).ok());
-    let file = folder.and_then(|folder| fingerprint::open_regular(&folder.join(DISPLAYS_FILE)).ok());
-    let mut figures: Vec<Figure> = Vec::new();
-    // Where a display is that may be updated.
-    let mut places: HashMap<String, usize> = HashMap::new();
-    for line in file.into_iter().flat_map(|file| BufReader::new(file).split(b'\n')).map_while(Result::ok) {
-        let Ok(display) = serde_json::from_slice::<Value>(&line) else { continue };
-        let at = |pointer: &str| display.pointer(pointer);
-        let Some(figure) = at("/content/data").and_then(|data| of_display(stage, data)) else { continue };
-        let id = at("/content/transient/display_id").and_then(Value::as_str);
-        let is_update = at("/type").is_some_and(|kind| kind == "update_display_data");
-        match id.and_then(|id| places.get(id)).and_then(|place| figures.get_mut(*place)) {
-            Some(place) if is_update => *place = figure,
-            _ => {
-                places.extend(id.map(|id| (id.to_owned(), figures.len())));
-                figures.push(figure);
-            }
-        }
+    let read = |data: &serde_json::Value| {
+        let (extension, media, text) = MEDIA
+            .iter()
+            .find_map(|(extension, media, _)| Some((*extension, *media, display::text_of(data, media)?)))?;
+        let bytes = match media {
+            "image/svg+xml" => text.into_bytes(),
+            _ => text::from_base64(&text.split_whitespace().collect::<String>())?,
+        };
+        Some(Figure { stage: stage.id.clone(), path: extension.to_owned(), media, bytes, is_display: true })
+    };
+    let mut figures = display::shown(layout, stage, read);
+    for (number, figure) in figures.iter_mut().enumerate() {
+        figure.path = format!("{}/{}-{}.{}", super::FIGURES, stage.id, number + 1, figure.path);
     }
     figures
-}
-
-fn of_display(stage: &StageStory, data: &Value) -> Option<Figure> {
-    let (media, value) = MEDIA.iter().find_map(|(_, media)| Some((*media, data.get(media)?)))?;
-    let text: String = match value {
-        Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
-        text => text.as_str()?.to_owned(),
-    };
-    let base64 = match media {
-        "image/svg+xml" => text::base64(text.as_bytes()),
-        _ => text.split_whitespace().collect(),
-    };
-    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
-    base64.bytes().all(is_digit).then(|| Figure { stage: stage.id.clone(), path: None, media, base64 })
 }

@@ -1,31 +1,36 @@
-//! The chart of a run: one row per stage, one bar per attempt, marks for what happened on the way. Drawn as SVG, so that
-//! it needs no script. The time in which nobody had the run in hand is cut to a narrow strip: a run that went on the
-//! next day would else be two dots.
+//! The chart of a run: one row per stage, its name above its bars, one bar per attempt, marks for what happened on the way.
+//! Drawn as SVG, so that it needs no script, and in shares of its width, so that it fits a phone with letters that can be
+//! read. The time in which nobody had the run in hand is cut to a narrow strip: a run that went on the next day would
+//! else be two dots.
 
 use std::fmt::Write as _;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::story::{Attempt, Story};
+use super::story::{Attempt, StageStory, Story};
 use super::words;
 use crate::event::What;
 
-const WIDTH: f64 = 1000.0;
-const LEFT: f64 = 230.0;
-const RIGHT: f64 = 16.0;
+/// Places across are in percent of the width, those down in pixels.
+const RIGHT: f64 = 99.0;
 const TOP: f64 = 34.0;
-const ROW: f64 = 30.0;
-const BAR: f64 = 18.0;
+const ROW: f64 = 38.0;
+const NAME: f64 = 18.0;
+const BAR: f64 = 15.0;
 /// The strip between two sittings.
-const PAUSE: f64 = 34.0;
+const PAUSE: f64 = 4.0;
 /// Shorter bars cannot be seen or pointed at.
-const THINNEST: f64 = 3.0;
-/// A name of more letters does not fit before the chart.
-const LONGEST_NAME: usize = 32;
+const THINNEST: f64 = 0.6;
+/// Of the ticks so many are left out on a phone, one after each that stays.
+const TICKS_ON_A_PHONE: usize = 3;
+/// The label of a tick that is further to the right does not fit.
+const LAST_LABEL: f64 = 92.0;
+/// A name of more letters does not fit above its bars.
+const LONGEST_NAME: usize = 90;
 
 /// From times to places.
 struct Scale {
-    /// Each sitting with the place where it begins, and the seconds before it.
+    /// Each sitting with the place where it begins.
     parts: Vec<(Timestamp, Timestamp, f64)>,
     per_second: f64,
 }
@@ -34,15 +39,16 @@ impl Scale {
     fn of(story: &Story) -> Self {
         let seconds: f64 =
             story.sittings.iter().map(|sitting| span(sitting.began, sitting.ended)).sum::<f64>().max(0.001);
-        let pauses = PAUSE * story.resumes() as f64;
-        let per_second = (WIDTH - LEFT - RIGHT - pauses).max(100.0) / seconds;
-        let mut at = LEFT;
+        // However often it was resumed, half of the chart is for what happened.
+        let pause = (50.0 / story.resumes().max(1) as f64).min(PAUSE);
+        let per_second = (RIGHT - pause * story.resumes() as f64) / seconds;
+        let mut at = 0.0;
         let parts = story
             .sittings
             .iter()
             .map(|sitting| {
                 let part = (sitting.began, sitting.ended, at);
-                at += span(sitting.began, sitting.ended) * per_second + PAUSE;
+                at += span(sitting.began, sitting.ended) * per_second + pause;
                 part
             })
             .collect();
@@ -51,7 +57,7 @@ impl Scale {
 
     fn place(&self, time: Timestamp) -> f64 {
         let part = self.parts.iter().rev().find(|(began, ..)| *began <= time).or(self.parts.first());
-        part.map_or(LEFT, |(began, ended, at)| at + span(*began, time.min(*ended)) * self.per_second)
+        part.map_or(0.0, |(began, ended, at)| at + span(*began, time.min(*ended)) * self.per_second)
     }
 }
 
@@ -63,87 +69,85 @@ pub(super) fn chart(story: &Story) -> String {
     let scale = Scale::of(story);
     let height = TOP + ROW * story.stages.len() as f64 + 8.0;
     let mut svg = format!(
-        "<svg class=\"gantt\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"Stages over time\">\n"
+        "<svg class=\"gantt\" width=\"100%\" height=\"{height}\" role=\"img\" aria-label=\"Stages over time\">\n"
     );
     axis(&mut svg, story, &scale, height);
     for (row, stage) in story.stages.iter().enumerate() {
         let top = TOP + ROW * row as f64;
-        let name = text::first_characters(&stage.id, LONGEST_NAME);
-        let _ = writeln!(
-            svg,
-            "<text class=\"name\" x=\"{}\" y=\"{}\">{}<title>{}</title></text>",
-            LEFT - 10.0,
-            top + ROW / 2.0 + 4.0,
-            text::html_text(name),
-            text::html_text(&match stage.parameters.as_str() {
-                "" => stage.goal.clone(),
-                parameters => format!("{parameters}: {}", stage.goal),
-            })
-        );
+        name(&mut svg, top, stage);
         for attempt in &stage.attempts {
             bar(&mut svg, &scale, top, &stage.name(), attempt);
-        }
-        if stage.attempts.is_empty() {
-            let _ = writeln!(
-                svg,
-                "<text class=\"never\" x=\"{LEFT}\" y=\"{}\">{}</text>",
-                top + ROW / 2.0 + 4.0,
-                text::html_text(&stage.state.name().to_lowercase())
-            );
         }
     }
     svg.push_str("</svg>\n");
     svg
 }
 
+fn name(svg: &mut String, top: f64, stage: &StageStory) {
+    let state = match stage.attempts.is_empty() {
+        true => format!("<tspan class=\"never\"> · {}</tspan>", stage.state.name().to_lowercase()),
+        false => String::new(),
+    };
+    let _ = writeln!(
+        svg,
+        "<text class=\"name\" x=\"0\" y=\"{}\">{}{state}<title>{}</title></text>",
+        top + NAME - 4.0,
+        text::html_text(text::first_characters(&stage.name(), LONGEST_NAME)),
+        text::html_text(&stage.goal)
+    );
+}
+
 /// Ticks of every sitting, and the strips between them.
 fn axis(svg: &mut String, story: &Story, scale: &Scale, height: f64) {
-    let mut before: Option<Timestamp> = None;
+    let mut before: Option<(Timestamp, f64)> = None;
     for (began, ended, at) in &scale.parts {
-        if let Some(before) = before {
-            let left = at - PAUSE;
+        let seconds = span(*began, *ended);
+        if let Some((before, left)) = before {
             let pause = began.duration_since(before).max(SignedDuration::ZERO);
             let _ = writeln!(
                 svg,
-                "<rect class=\"pause\" x=\"{:.1}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{:.1}\"><title>Nobody had the run in hand for {}</title></rect>",
-                left + 4.0,
-                PAUSE - 8.0,
+                "<rect class=\"pause\" x=\"{left:.2}%\" y=\"{TOP}\" width=\"{:.2}%\" height=\"{:.1}\"><title>Nobody had the run in hand for {}</title></rect>",
+                at - left,
                 height - TOP,
                 words::duration(pause)
             );
             let _ = writeln!(
                 svg,
-                "<text class=\"resumed\" x=\"{:.1}\" y=\"12\">resumed</text>",
-                left + PAUSE / 2.0
+                "<text class=\"resumed\" x=\"{:.2}%\" y=\"12\">resumed</text>",
+                left + (at - left) / 2.0
             );
         }
-        let seconds = span(*began, *ended);
         let step = step(seconds, scale.per_second);
         let mut second = 0.0;
+        let mut number = 0;
         while second <= seconds {
             let x = at + second * scale.per_second;
+            let class = if number % TICKS_ON_A_PHONE == 0 { "" } else { " minor" };
             let _ = writeln!(
                 svg,
-                "<line class=\"tick\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{height:.1}\"/>"
+                "<line class=\"tick{class}\" x1=\"{x:.2}%\" x2=\"{x:.2}%\" y1=\"{TOP}\" y2=\"{height:.1}\"/>"
             );
-            let _ = writeln!(
-                svg,
-                "<text class=\"time\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
-                TOP - 8.0,
-                tick(second)
-            );
+            if x < LAST_LABEL {
+                let _ = writeln!(
+                    svg,
+                    "<text class=\"time{class}\" x=\"{x:.2}%\" y=\"{:.1}\">{}</text>",
+                    TOP - 8.0,
+                    tick(second)
+                );
+            }
             second += step;
+            number += 1;
         }
-        before = Some(*ended);
+        before = Some((*ended, at + seconds * scale.per_second));
     }
     if story.stages.is_empty() {
-        let _ = writeln!(svg, "<text x=\"{LEFT}\" y=\"20\">no stage has begun</text>");
+        let _ = writeln!(svg, "<text x=\"0\" y=\"20\">no stage has begun</text>");
     }
 }
 
 /// Seconds between ticks, as clocks divide them, so that their labels do not meet.
 fn step(seconds: f64, per_second: f64) -> f64 {
-    const BETWEEN: f64 = 90.0;
+    const BETWEEN: f64 = 9.0;
     const STEPS: [f64; 22] = [
         0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0,
         1200.0, 1800.0, 3600.0, 7200.0, 14400.0,
@@ -151,7 +155,6 @@ fn step(seconds: f64, per_second: f64) -> f64 {
     let fits = STEPS.into_iter().find(|step| step * per_second >= BETWEEN);
     fits.unwrap_or_else(|| seconds.max(86_400.0))
 }
-
 /// The label of a tick: whole numbers where they are.
 fn tick(second: f64) -> String {
     let seconds = second.round();
@@ -168,7 +171,7 @@ fn tick(second: f64) -> String {
 
 fn bar(svg: &mut String, scale: &Scale, top: f64, stage: &str, attempt: &Attempt) {
     let (from, to) = (scale.place(attempt.began), scale.place(attempt.ended));
-    let y = top + (ROW - BAR) / 2.0;
+    let y = top + NAME;
     let told = format!(
         "{stage}, attempt {}: {} after {}{}",
         attempt.number,
@@ -178,7 +181,7 @@ fn bar(svg: &mut String, scale: &Scale, top: f64, stage: &str, attempt: &Attempt
     );
     let _ = writeln!(
         svg,
-        "<rect class=\"bar {}\" x=\"{from:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{BAR}\" rx=\"3\"><title>{}</title></rect>",
+        "<rect class=\"bar {}\" x=\"{from:.2}%\" y=\"{y:.1}\" width=\"{:.2}%\" height=\"{BAR}\" rx=\"3\"><title>{}</title></rect>",
         attempt.outcome.name(),
         (to - from).max(THINNEST),
         text::html_text(&told)
@@ -192,14 +195,15 @@ fn bar(svg: &mut String, scale: &Scale, top: f64, stage: &str, attempt: &Attempt
                 let time = SignedDuration::from_millis(i64::try_from(*milliseconds).unwrap_or(i64::MAX));
                 ("suspended", format!("suspended for {}", words::duration(time)))
             }
-            What::Checkpoint { checkpoint_id, status, .. } => {
-                ("checkpoint", format!("checkpoint {checkpoint_id} ({status})"))
+            What::Checkpoint { checkpoint_id, status, mid_stage, .. } => {
+                let kind = words::checkpoint_kind(status, *mid_stage);
+                ("checkpoint", format!("checkpoint {checkpoint_id} ({kind})"))
             }
             _ => continue,
         };
         let _ = writeln!(
             svg,
-            "<circle class=\"mark {shape}\" cx=\"{x:.1}\" cy=\"{:.1}\" r=\"4\"><title>{}</title></circle>",
+            "<circle class=\"mark {shape}\" cx=\"{x:.2}%\" cy=\"{:.1}\" r=\"4\"><title>{}</title></circle>",
             y + BAR / 2.0,
             text::html_text(&told)
         );

@@ -3,23 +3,23 @@
 
 use std::fmt::Write as _;
 
-use jiff::Timestamp;
 use supervise::marker::Marker;
 
 use crate::event::What;
 use crate::state::StageState;
 
-use super::figure;
+use super::Report;
+use super::metric;
+use super::sheet::{Sheet, SheetBody};
 use super::story::{Outcome, StageStory, Story};
 use super::words;
 
 /// So many of a kind are listed; a stage can print thousands.
-const MOST_MARKERS: usize = 100;
+pub(super) const MOST_SAID: usize = 100;
 
 /// Blocks made of what the stages said of their findings: name, heading, the types of markers.
-const SAID: &[(&str, &str, &[&str])] = &[
+pub(super) const SAID: &[(&str, &str, &[&str])] = &[
     ("HYPOTHESES", "Hypotheses", &["HYPOTHESIS"]),
-    ("METRICS", "Performance Metrics", &["METRIC"]),
     ("FINDINGS", "Key Findings", &["FINDING", "INSIGHT"]),
     ("LIMITATIONS", "Limitations", &["LIMITATION"]),
     ("NEXT_STEPS", "Recommended Next Steps", &["NEXT_STEP"]),
@@ -27,21 +27,34 @@ const SAID: &[(&str, &str, &[&str])] = &[
 ];
 
 /// The report with its blocks refreshed: `existing` is what the file holds, or nothing yet.
-pub(super) fn refreshed(story: &Story, existing: Option<&str>, generated_at: Timestamp) -> String {
+pub(super) fn refreshed(report: &Report, existing: Option<&str>) -> String {
+    let story = &report.story;
     let mut text = match existing {
         Some(existing) => existing.to_owned(),
         None => format!("# {}\n", words::markdown(&story.title)),
     };
-    put(&mut text, "EXEC_SUMMARY", &summary(story, generated_at));
-    for (name, heading, kinds) in SAID {
-        let said: Vec<&Marker> =
-            story.markers.iter().filter(|marker| kinds.contains(&marker.kind.as_str())).collect();
-        // A block that was there is emptied rather than left with what is no longer true.
-        if !said.is_empty() || span(&text, name).is_some() {
-            put(&mut text, name, &said_block(heading, &said));
+    put(&mut text, "EXEC_SUMMARY", &summary(report));
+    // A block that was there is emptied rather than left with what is no longer true.
+    let mut put_some = |name: &str, is_some: bool, content: &dyn Fn() -> String| {
+        if is_some || span(&text, name).is_some() {
+            put(&mut text, name, &content());
         }
+    };
+    put_some("PARAMETERS", !report.parameters.is_empty(), &|| {
+        let rows = report.parameters.iter().map(|(name, value)| vec![name.clone(), value.clone()]);
+        block("Parameters", &[Sheet::of_rows("", vec!["Parameter", "Value"], rows.collect())], report, 0)
+    });
+    put_some("METRICS", !report.metrics.is_empty(), &|| {
+        block("Performance Metrics", &metric::sheets(story, &report.metrics), report, 0)
+    });
+    for (name, heading, kinds) in SAID {
+        let said = story.said(kinds);
+        put_some(name, !said.is_empty(), &|| said_block(heading, &said));
     }
-    put(&mut text, "ARTIFACTS", &artifacts(story));
+    put_some("TABLES", !report.sheets.is_empty() || report.sheets_left_out > 0, &|| {
+        block("Tables", &report.sheets, report, report.sheets_left_out)
+    });
+    put(&mut text, "ARTIFACTS", &artifacts(report));
     put(&mut text, "EXECUTION_HISTORY", &history(story));
     text
 }
@@ -80,64 +93,117 @@ fn put(text: &mut String, name: &str, content: &str) {
     }
 }
 
-fn summary(story: &Story, generated_at: Timestamp) -> String {
+fn summary(report: &Report) -> String {
+    let story = &report.story;
     let done = story.stages.iter().filter(|stage| stage.state == StageState::Completed).count();
     let mut text = "## Executive Summary\n\n".to_owned();
-    if let Some(goal) = story.markers.iter().find(|marker| marker.kind == "OBJECTIVE") {
-        let _ = writeln!(text, "**Research Goal**: {}\n", words::markdown(&goal.text));
+    if let Some(goal) = story.goal() {
+        let _ = writeln!(text, "**Research Goal**: {}\n", words::markdown(goal));
     }
     let _ = writeln!(
         text,
-        "**Status**: {}, {done} of {} stages completed (run `{}`, {generated_at:.0})",
+        "**Status**: {}, {done} of {} stages completed (run `{}`, {:.0})",
         story.state.name(),
         story.stages.len(),
-        words::code(&story.run)
+        words::code(&story.run),
+        report.generated_at
     );
+    if let Some(started) = story.started_at() {
+        let elapsed = words::duration(story.elapsed());
+        let _ = writeln!(text, "\n**Started**: {started:.0}, {elapsed} elapsed");
+    }
     text
 }
 
-fn said_block(heading: &str, said: &[&Marker]) -> String {
+fn said_block(heading: &str, said: &[(&Marker, Option<String>)]) -> String {
     let mut text = format!("## {heading}\n\n");
-    for marker in said.iter().take(MOST_MARKERS) {
-        let mut parts: Vec<String> =
-            marker.subtype.iter().map(|name| format!("**{}**", words::markdown(name))).collect();
-        parts.extend(marker.attributes.iter().map(|(key, value)| match value.as_str() {
-            "" => words::markdown(key),
-            value => format!("{} = {}", words::markdown(key), words::markdown(value)),
-        }));
-        let said = words::markdown(&marker.text);
-        let _ = match (parts.is_empty(), said.is_empty()) {
-            (true, _) => writeln!(text, "- {said}"),
-            (false, true) => writeln!(text, "- {}", parts.join(", ")),
-            (false, false) => writeln!(text, "- {}: {said}", parts.join(", ")),
-        };
+    for (marker, remark) in said.iter().take(MOST_SAID) {
+        let remark = remark.as_ref().map(|remark| format!(" ({remark})")).unwrap_or_default();
+        let strong = |name: &str| format!("**{}**", words::markdown(name));
+        let _ = writeln!(text, "- {}{remark}", words::said(marker, words::markdown, strong));
     }
-    if said.len() > MOST_MARKERS {
-        let _ = writeln!(text, "\n*{} more are in the run's events.*", said.len() - MOST_MARKERS);
+    if said.len() > MOST_SAID {
+        let _ = writeln!(text, "\n*{} more are in the run's events.*", said.len() - MOST_SAID);
     }
     text
 }
 
-fn artifacts(story: &Story) -> String {
+fn block(heading: &str, sheets: &[Sheet], report: &Report, left_out: usize) -> String {
+    let mut text = format!("## {heading}\n");
+    for sheet in sheets {
+        put_sheet(&mut text, sheet, &report.story.run);
+    }
+    if left_out > 0 {
+        let _ = writeln!(text, "\n*Not shown: {left_out}.*");
+    }
+    text
+}
+
+fn put_sheet(text: &mut String, sheet: &Sheet, run: &str) {
+    let name = match &sheet.path {
+        Some(path) => Some(linked(run, &format!("{}/{path}", sheet.stage))),
+        None => Some(format!("`{}`", words::code(&sheet.stage))).filter(|_| !sheet.stage.is_empty()),
+    };
+    let left_out = sheet.left_out.as_ref().map(|left_out| words::markdown(left_out));
+    let caption: Vec<String> = name.into_iter().chain(left_out).collect();
+    if !caption.is_empty() {
+        let _ = writeln!(text, "\n{}", caption.join(": "));
+    }
+    text.push('\n');
+    match &sheet.body {
+        // Lines that are indented are code, whatever is in them.
+        SheetBody::Text(lines) => {
+            for line in lines.lines() {
+                let _ = writeln!(text, "    {}", words::code(line));
+            }
+        }
+        SheetBody::Rows { header, rows } => {
+            let columns = rows.iter().chain([header]).map(Vec::len).max().unwrap_or_default();
+            let line = |cells: &[String]| {
+                let cells = (0..columns).map(|column| cells.get(column).map_or("", String::as_str));
+                let cells: Vec<String> = cells.map(words::markdown).collect();
+                format!("| {} |", cells.join(" | "))
+            };
+            let _ = writeln!(text, "{}\n|{}", line(header), "---|".repeat(columns));
+            for row in rows {
+                let _ = writeln!(text, "{}", line(row));
+            }
+        }
+    }
+}
+
+/// A link to a file below the run's folder, from the folder that the report lies in.
+fn linked(run: &str, path: &str) -> String {
+    let path = format!("{run}/{path}");
+    format!("[`{}`]({})", words::code(&path), words::link(&path))
+}
+
+fn artifacts(report: &Report) -> String {
+    let story = &report.story;
     let mut text = "## Output Files\n\n".to_owned();
     let mut has_any = false;
-    let mut pictures = String::new();
     for stage in &story.stages {
         for artifact in &stage.artifacts {
             has_any = true;
-            let path = format!("{}/{}/{}", story.run, stage.id, artifact.path);
-            let _ =
-                writeln!(text, "- `{}` ({})", words::code(&path), text::size_in_words(artifact.size_bytes));
-            if figure::media(&artifact.path).is_some() {
-                let name = words::markdown(&artifact.path);
-                let _ = writeln!(pictures, "\n![{name}]({})", words::link(&path));
-            }
+            let path = format!("{}/{}", stage.id, artifact.path);
+            let size = text::size_in_words(artifact.size_bytes);
+            let _ = writeln!(text, "- {} ({size})", linked(&story.run, &path));
         }
     }
     if !has_any {
         text.push_str("None yet.\n");
     }
-    text + &pictures
+    for figure in &report.figures {
+        let name = words::markdown(&figure.path);
+        let _ = writeln!(text, "\n![{name}]({})", words::link(&format!("{}/{}", story.run, figure.path)));
+    }
+    if let Some(notebook) = &report.notebook {
+        // The report lies one folder above the run's.
+        let link = notebook.strip_prefix("../").unwrap_or(notebook);
+        let shown = words::code(notebook.trim_start_matches("../"));
+        let _ = writeln!(text, "\nWhat the Python stages did: [`{shown}`]({})", words::link(link));
+    }
+    text
 }
 
 fn history(story: &Story) -> String {
@@ -182,6 +248,9 @@ fn ended(outcome: Outcome) -> &'static str {
 }
 
 /// Interrupts and resumes, one sentence each.
+/// So many are in this report; the page has them all.
+const MOST_WARNINGS: usize = 20;
+
 fn notes(story: &Story) -> String {
     let mut text = String::new();
     for stage in &story.stages {
@@ -224,12 +293,54 @@ fn notes(story: &Story) -> String {
             reused.len()
         );
     }
+    for warning in story.warnings.iter().take(MOST_WARNINGS) {
+        let _ = writeln!(text, "- Warning: {}", words::markdown(warning));
+    }
+    let more = story.warnings.len().saturating_sub(MOST_WARNINGS);
+    if more > 0 {
+        let _ = writeln!(text, "- {} more in the HTML report", text::counted(more, "warning"));
+    }
     text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::Metric;
+
+    /// A stage that says `unchecked = true` is warned about in the plan.
+    #[test]
+    fn warnings_are_shown() {
+        let warnings = vec![
+            "`S02_train_model` may run for 600 s without a checkpoint (`unchecked = true`)"
+                .to_owned();
+            22
+        ];
+        let said = notes(&Story { warnings, ..Story::default() });
+        assert_eq!(said.lines().count(), 21);
+        assert_eq!(
+            said.lines().next(),
+            Some(
+                "- Warning: \\`S02_train_model\\` may run for 600 s without a checkpoint (\\`unchecked = true\\`)"
+            )
+        );
+        assert_eq!(said.lines().last(), Some("- 2 warnings more in the HTML report"));
+    }
+
+    fn report(stages: Vec<StageStory>, metrics: Vec<Metric>) -> Report {
+        Report {
+            story: Story { stages, ..Story::default() },
+            parameters: Vec::new(),
+            metrics,
+            sheets: Vec::new(),
+            sheets_left_out: 0,
+            excerpts: Vec::new(),
+            figures: Vec::new(),
+            figures_left_out: 0,
+            notebook: None,
+            generated_at: jiff::Timestamp::UNIX_EPOCH,
+        }
+    }
 
     /// What a person wrote stays, to the byte, and a second refresh changes nothing.
     #[test]
@@ -242,9 +353,9 @@ mod tests {
             text,
             "# Mine\r\n\r\nbefore\n\n<!-- GYOSHU:REPORT:A:BEGIN -->\ntwo\nlines\n<!-- GYOSHU:REPORT:A:END -->\n\nafter, without a line end"
         );
-        let story = Story::default();
-        let once = refreshed(&story, Some(&text), Timestamp::UNIX_EPOCH);
-        assert_eq!(refreshed(&story, Some(&once), Timestamp::UNIX_EPOCH), once);
+        let report = report(Vec::new(), Vec::new());
+        let once = refreshed(&report, Some(&text));
+        assert_eq!(refreshed(&report, Some(&once)), once);
         assert!(once.starts_with(&text), "{once}");
     }
 
@@ -258,10 +369,11 @@ mod tests {
             identity: String::new(),
         };
         let stage = StageStory { artifacts: vec![artifact], ..StageStory::default() };
-        let markers = vec![Marker::parse("[METRIC:acc=0.9]").unwrap()];
-        let story = Story { stages: vec![stage], markers, ..Story::default() };
-        let once = refreshed(&story, None, Timestamp::UNIX_EPOCH);
-        assert_eq!(refreshed(&story, Some(&once), Timestamp::UNIX_EPOCH), once);
+        let [stage_name, name, value] =
+            ["", "acc|<b>", "0.9\n<!-- GYOSHU:REPORT:METRICS:END -->"].map(str::to_owned);
+        let report = report(vec![stage], vec![Metric { stage: stage_name, name, value, remark: None }]);
+        let once = refreshed(&report, None);
+        assert_eq!(refreshed(&report, Some(&once)), once);
         insta::assert_snapshot!(once.replace('\u{200b}', "[zero width]"), @r"
         # 
 
@@ -275,14 +387,16 @@ mod tests {
         <!-- GYOSHU:REPORT:METRICS:BEGIN -->
         ## Performance Metrics
 
-        - acc = 0.9
+        | Stage | Metric | Value |
+        |---|---|---|
+        |  | acc\|&lt;b&gt; | 0.9 &lt;!-- GYOSHU:REPORT:METRICS:END --&gt; |
 
         <!-- GYOSHU:REPORT:METRICS:END -->
 
         <!-- GYOSHU:REPORT:ARTIFACTS:BEGIN -->
         ## Output Files
 
-        - `//a\u{a}<[zero width]!-- GYOSHU:REPORT:ARTIFACTS:END -->\u{a}'b` (1 B)
+        - [`//a\u{a}<[zero width]!-- GYOSHU:REPORT:ARTIFACTS:END -->\u{a}'b`](//a%0A%3C%21--%20GYOSHU%3AREPORT%3AARTIFACTS%3AEND%20--%3E%0A%60b) (1 B)
 
         <!-- GYOSHU:REPORT:ARTIFACTS:END -->
 
@@ -301,8 +415,9 @@ mod tests {
     #[test]
     fn a_block_that_was_torn_is_left_alone() {
         let torn = "<!-- GYOSHU:REPORT:ARTIFACTS:BEGIN -->\nmine\n";
-        let text = refreshed(&Story::default(), Some(torn), Timestamp::UNIX_EPOCH);
+        let report = report(Vec::new(), Vec::new());
+        let text = refreshed(&report, Some(torn));
         assert!(text.starts_with(torn));
-        assert_eq!(refreshed(&Story::default(), Some(&text), Timestamp::UNIX_EPOCH), text);
+        assert_eq!(refreshed(&report, Some(&text)), text);
     }
 }

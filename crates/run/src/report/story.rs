@@ -21,8 +21,16 @@ pub struct Story {
     /// One for each time that a supervisor had the run in hand: more than one means that it was resumed.
     pub sittings: Vec<Sitting>,
     /// Those of the stages, as they came.
-    pub markers: Vec<Marker>,
+    pub markers: Vec<StageMarker>,
     pub warnings: Vec<String>,
+}
+
+/// What an attempt of a stage said.
+#[derive(Clone, Debug, Default)]
+pub struct StageMarker {
+    pub stage: String,
+    pub attempt: u32,
+    pub marker: Marker,
 }
 
 /// From the time that a supervisor took the run until the last that it wrote.
@@ -35,6 +43,8 @@ pub struct Sitting {
 #[derive(Clone, Debug, Default)]
 pub struct StageStory {
     pub id: String,
+    /// Of an instance of a fan-out: the stage of the plan. Empty of others.
+    pub fan_out: String,
     /// Of an instance of a fan-out: `lr = 0.1, seed = 1`.
     pub parameters: String,
     pub goal: String,
@@ -76,15 +86,6 @@ text::named! {
     }
 }
 
-impl StageStory {
-    /// Whether the attempt completed, and a later one took its place.
-    pub(super) fn is_superseded(&self, attempt: &Attempt) -> bool {
-        let is_completed = |attempt: &&Attempt| attempt.outcome == Outcome::Completed;
-        let last = self.attempts.iter().rfind(is_completed).map(|last| last.number);
-        is_completed(&attempt) && last != Some(attempt.number)
-    }
-}
-
 /// A stall, a signal, a suspension or a checkpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Incident {
@@ -99,6 +100,35 @@ impl StageStory {
             "" => self.id.clone(),
             parameters => format!("{} ({parameters})", self.id),
         }
+    }
+
+    /// What it is the same stage by in another run, where other instances may have its letters.
+    pub(super) fn known_by(&self) -> String {
+        match self.fan_out.as_str() {
+            "" => self.id.clone(),
+            fan_out => format!("{fan_out} ({})", self.parameters),
+        }
+    }
+
+    /// The attempt whose artifacts count.
+    pub fn accepted(&self) -> Option<&Attempt> {
+        self.attempts.iter().rfind(|attempt| attempt.outcome == Outcome::Completed)
+    }
+
+    /// Whether the attempt completed, and a later one took its place.
+    pub(super) fn is_superseded(&self, attempt: &Attempt) -> bool {
+        let accepted = self.accepted().map(|accepted| accepted.number);
+        attempt.outcome == Outcome::Completed && accepted != Some(attempt.number)
+    }
+
+    /// What became of an attempt, unless it is the accepted one.
+    pub(super) fn remark(&self, number: u32) -> Option<String> {
+        let accepted = self.accepted().map(|accepted| accepted.number);
+        let attempt = self.attempts.iter().find(|attempt| attempt.number == number)?;
+        (accepted != Some(number)).then(|| match attempt.outcome {
+            Outcome::Completed => format!("attempt {number}, superseded"),
+            outcome => format!("attempt {number}, {outcome}"),
+        })
     }
 }
 
@@ -126,7 +156,19 @@ impl Story {
         }
         teller.leave_behind(Outcome::Running);
         let Teller { mut story, fan_outs, .. } = teller;
+        let places: HashMap<&str, usize> =
+            order.iter().enumerate().map(|(place, (id, _))| (id.as_str(), place)).collect();
+        let goal = |place: usize| order.get(place).map(|(_, goal)| goal.as_str()).unwrap_or_default();
         story.stages.retain(|stage| !fan_outs.contains(&stage.id));
+        // Instances that became known during the run stand where the plan has their fan-out.
+        let place = |stage: &StageStory| {
+            let own = places.get(stage.id.as_str()).or_else(|| places.get(stage.fan_out.as_str()));
+            own.copied()
+        };
+        for stage in story.stages.iter_mut().filter(|stage| stage.goal.is_empty()) {
+            stage.goal = place(stage).map(goal).unwrap_or_default().to_owned();
+        }
+        story.stages.sort_by_key(|stage| place(stage).unwrap_or(usize::MAX));
         story
     }
 
@@ -138,6 +180,34 @@ impl Story {
                 _ => true,
             });
         }
+    }
+
+    /// When a supervisor first took the run.
+    pub fn started_at(&self) -> Option<Timestamp> {
+        self.sittings.first().map(|sitting| sitting.began)
+    }
+
+    /// How long supervisors had the run in hand, all together.
+    pub fn elapsed(&self) -> SignedDuration {
+        self.sittings.iter().fold(SignedDuration::ZERO, |sum, sitting| {
+            sum + sitting.ended.duration_since(sitting.began).max(SignedDuration::ZERO)
+        })
+    }
+
+    /// What the run is for, by the word of its stages.
+    pub fn goal(&self) -> Option<&str> {
+        self.markers.iter().find(|said| said.marker.kind == "OBJECTIVE").map(|said| said.marker.text.as_str())
+    }
+
+    /// What the stages said with markers of these types: those of accepted attempts first, and of others what became of them.
+    pub(super) fn said(&self, kinds: &[&str]) -> Vec<(&Marker, Option<String>)> {
+        let stages: HashMap<&str, &StageStory> =
+            self.stages.iter().map(|stage| (stage.id.as_str(), stage)).collect();
+        let of_kinds = self.markers.iter().filter(|said| kinds.contains(&said.marker.kind.as_str()));
+        let remark = |said: &StageMarker| stages.get(said.stage.as_str())?.remark(said.attempt);
+        let mut said: Vec<_> = of_kinds.map(|said| (&said.marker, remark(said))).collect();
+        said.sort_by_key(|(_, remark)| remark.is_some());
+        said
     }
 
     /// How often the run was gone on with.
@@ -178,7 +248,9 @@ impl Teller {
             What::FanOut { stage_id, instances } => {
                 self.fan_outs.insert(stage_id.clone());
                 for instance in instances {
-                    self.stage(&instance.stage_id).parameters.clone_from(&instance.parameters);
+                    let stage = self.stage(&instance.stage_id);
+                    stage.parameters.clone_from(&instance.parameters);
+                    stage.fan_out.clone_from(stage_id);
                 }
             }
             What::RunState { to, .. } => self.story.state = *to,
@@ -200,7 +272,12 @@ impl Teller {
                 }
             }
             What::StageReused { stage_id, .. } => self.stage(stage_id).reused += 1,
-            What::Marker { marker, .. } => self.story.markers.extend(Marker::parse(marker)),
+            What::Marker { stage_id, attempt, marker } => {
+                let said = Marker::parse(marker);
+                let said =
+                    said.map(|marker| StageMarker { stage: stage_id.clone(), attempt: *attempt, marker });
+                self.story.markers.extend(said);
+            }
             What::Stall { stage_id, .. }
             | What::Signal { stage_id, .. }
             | What::Suspended { stage_id, .. }

@@ -1,6 +1,7 @@
 //! Times as people read them, links, and texts that cannot become Markdown of their own.
 
 use jiff::SignedDuration;
+use supervise::marker::Marker;
 
 pub(super) fn duration(duration: SignedDuration) -> String {
     text::duration_in_words(duration.try_into().unwrap_or_default())
@@ -18,6 +19,7 @@ pub(super) fn markdown(text: &str) -> String {
                 }
                 escaped.push(letter);
             }
+            '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             control if control.is_control() => escaped.push(' '),
@@ -25,6 +27,26 @@ pub(super) fn markdown(text: &str) -> String {
         }
     }
     escaped
+}
+
+/// One that a stage asked for on its way has the format's word for interrupts, and interrupted nothing.
+pub(super) fn checkpoint_kind(status: &str, is_mid_stage: bool) -> &str {
+    if is_mid_stage { "mid-stage" } else { status }
+}
+
+/// What a marker says besides its type, with its subtype in strong letters.
+pub(super) fn said(marker: &Marker, escaped: fn(&str) -> String, strong: impl Fn(&str) -> String) -> String {
+    let mut parts: Vec<String> = marker.subtype.iter().map(|name| strong(name)).collect();
+    parts.extend(marker.attributes.iter().map(|(key, value)| match value.as_str() {
+        "" => escaped(key),
+        value => format!("{} = {}", escaped(key), escaped(value)),
+    }));
+    let text = escaped(&marker.text);
+    match (parts.is_empty(), text.is_empty()) {
+        (true, _) => text,
+        (false, true) => parts.join(", "),
+        (false, false) => format!("{}: {text}", parts.join(", ")),
+    }
 }
 
 /// A path as the target of a link.

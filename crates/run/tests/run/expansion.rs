@@ -222,7 +222,7 @@ fn a_fan_out_over_an_output_waits_for_it() {
     assert_eq!(refused("\n"), "plan.toml:11:20: there is nothing to run it for: the list of `part` is empty");
     assert_eq!(
         refused(&"x\n".repeat(100_000)),
-        "plan.toml:11:20: it would have more than 10000 instances, more than 10000; `maxInstances` sets the limit"
+        "plan.toml:11:20: it would have more than 10000 instances; the limit is 10000, which `maxInstances` sets"
     );
     assert_eq!(
         refused("a b\n"),
@@ -267,7 +267,7 @@ fn mistakes_in_fan_outs_have_their_line() {
     let many = vec!["1"; 101].join(",");
     check(
         &[train(&format!("{{ x = [{many}], y = [{many}] }}"))],
-        &["plan.toml:8:13: it would have 10201 instances, more than 10000; `maxInstances` sets the limit"],
+        &["plan.toml:8:13: it would have 10201 instances; the limit is 10000, which `maxInstances` sets"],
     );
     check(
         &[train("{ x = [1] }"), stage("S01_train_model_a", "command = 'true'")],

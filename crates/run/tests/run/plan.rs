@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use run::plan::{InputSource, Plan, Program, template};
+use run::plan::{InputSource, Plan, Program, TEMPLATES, Template};
 
 fn problems(text: &str) -> Vec<String> {
     let root = tempfile::tempdir().unwrap();
@@ -200,13 +200,12 @@ fn a_long_stage_without_checkpoints_of_its_own_is_warned_about() {
 #[test]
 fn the_templates_are_sound_plans() {
     let root = tempfile::tempdir().unwrap();
-    for (kind, _) in run::plan::KINDS {
-        let text = template(kind, "mine").unwrap();
-        let plan = Plan::read(kind, &text, root.path()).unwrap();
+    for template in TEMPLATES {
+        let plan = Plan::read(template.kind, &template.text("mine"), root.path()).unwrap();
         assert_eq!(plan.title, "mine");
         assert!(plan.warnings.is_empty());
     }
-    assert_eq!(template("nothing", "x"), None);
+    assert!(Template::of_kind("nothing").is_none());
 }
 
 #[test]

@@ -256,7 +256,11 @@ fn plots_are_in_the_notebook_and_in_the_report() {
     assert_eq!(pictures, [shown[0].trim(), file.as_str()]);
     let markdown = report.markdown(None);
     let images: Vec<&str> = markdown.lines().filter(|line| line.starts_with("![")).collect();
-    assert_eq!(images, ["![curve of all.png](run-001/S02_draw_curve/curve%20of%20all.png)"]);
+    let expected = [
+        "![.figures/S02_draw_curve-1.png](run-001/.figures/S02_draw_curve-1.png)",
+        "![S02_draw_curve/curve of all.png](run-001/S02_draw_curve/curve%20of%20all.png)",
+    ];
+    assert_eq!(images, expected);
 }
 
 /// Spec 5, 4.2.1: without its variables, a session has at least its imports again.
@@ -302,4 +306,32 @@ fn an_emergency_has_its_cell_in_the_notebook() {
     assert_eq!(manifest.rehydration, before.rehydration);
     assert_eq!(manifest.python_env.python_path, before.python_env.python_path);
     assert_eq!(manifest.execution_count, 2);
+}
+
+/// What a cell has saved on its way is there for its next attempt: it does not begin with its first epoch again.
+#[test]
+fn a_cell_goes_on_from_its_own_checkpoint() {
+    let mut project = Project::new();
+    let train = r#"
+import json, os, pathlib, time
+folder = pathlib.Path(os.environ["CHECKSTONE_ARTIFACT_DIR"])
+kept = pathlib.Path(os.environ.get("CHECKSTONE_RESUME_DIR", folder), "state.json")
+begin = json.loads(kept.read_text()) if kept.exists() else 0
+for epoch in range(begin, 4):
+    with open("epochs", "a") as epochs: print(epoch, file=epochs)
+    (folder / "state.json").write_text(str(epoch + 1))
+    print(f"[CHECKPOINT:saved:id=epoch-{epoch}]", flush=True)
+    events = pathlib.Path("reports/houses/checkpoints/run-001/events.jsonl")
+    while events.read_text().count('"midStage":true') < epoch + 1: time.sleep(0.01)
+    if epoch == 1: raise ValueError("once")
+"#;
+    let first = stage("S01_load_data", "data = [1]", "");
+    let second = stage(
+        "S02_train_model",
+        train,
+        "dependencies = [\"S01_load_data\"]\nretries = 1\nmidStageCheckpoints = true",
+    );
+    let state = project.run(&format!("{TITLE}{first}{second}"));
+    completed(&project, state);
+    assert_eq!(std::fs::read_to_string(project.root().join("epochs")).unwrap(), "0\n1\n2\n3\n");
 }

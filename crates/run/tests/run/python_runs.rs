@@ -6,7 +6,7 @@ use checkpoint::layout::Layout;
 use checkpoint::manifest::{Manifest, RehydrationMode, Status};
 use run::engine::{self, PlanText, Settings};
 use run::event::{Event, What};
-use run::plan::{self, Plan};
+use run::plan::{Plan, Template};
 use run::state::RunState;
 use sandbox::redacted;
 use serde_json::Value;
@@ -132,7 +132,7 @@ pub(crate) const TITLE: &str = "title = \"houses\"\n[python]\nvariables = true\n
 #[test]
 fn the_research_template_runs_as_it_is() {
     let mut project = Project::new();
-    let template = plan::template("research", "houses").unwrap();
+    let template = Template::of_kind("research").unwrap().text("houses");
     assert_eq!(project.run(&template), RunState::Completed, "{:?}", project.events);
     let cells = project.notebook();
     assert_eq!(cells.len(), 8);
@@ -164,7 +164,7 @@ fn the_templates_for_single_steps_run_as_they_are() {
     ];
     for (kind, said) in steps {
         let mut project = Project::new();
-        let template = plan::template(kind, "houses").unwrap();
+        let template = Template::of_kind(kind).unwrap().text("houses");
         assert_eq!(project.run(&template), RunState::Completed, "{kind}: {:?}", project.events);
         let cells = project.notebook();
         let printed: String = cells.iter().map(text).collect();
@@ -288,6 +288,9 @@ fn without_a_valid_checkpoint_the_session_goes_on_after_the_last_cell_and_says_s
     let first = stage("S01_load_data", "value = 1", "checkpointAfter = false");
     let failing = stage("S02_use_data", "1 / 0", "dependencies = [\"S01_load_data\"]");
     assert_eq!(project.run(&format!("{TITLE}{first}{failing}")), RunState::Failed);
+    // What `checkstone resume` and `checkpoint resume` show a person.
+    let last = run::last_executed_cell(&project.layout()).unwrap();
+    assert_eq!(last.to_string(), "cell 2 of `notebooks/houses.ipynb`");
     let working = failing.replace("1 / 0", "print('value' in globals())");
     assert_eq!(
         project.resume(&format!("{TITLE}{first}{working}")),

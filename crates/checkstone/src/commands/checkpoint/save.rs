@@ -7,7 +7,7 @@ use checkpoint::manifest::{Reason, Status, TrustLevel};
 use checkpoint::output::{CheckpointOutput, SaveOutput};
 use checkpoint::{DEFAULT_KEEP, Depth, SaveRequest, SaveWarning, SizeLimits, save};
 use jiff::Timestamp;
-use text::counted;
+use text::{counted, size_in_words};
 
 use super::{CheckpointCommonArguments, StageArguments, reason_words};
 use crate::byte_size::byte_size;
@@ -92,6 +92,12 @@ fn warning(warning: &SaveWarning) -> String {
         SaveWarning::Large { total, limit } => {
             format!(
                 "the artifacts have {total} bytes together, more than {limit}: each change of them is kept as well"
+            )
+        }
+        SaveWarning::Copied { bytes } => {
+            format!(
+                "{} were copied into the store: this file system cannot clone files",
+                size_in_words(*bytes)
             )
         }
         SaveWarning::NotPruned { why } => format!("older checkpoints could not be taken away: {why}"),

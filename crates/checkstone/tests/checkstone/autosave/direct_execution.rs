@@ -70,6 +70,36 @@ fn claude_md_was_updated() {
     ");
 }
 
+/// S1: what stood there before goes where the notes go, and by the same rules.
+#[test]
+fn an_earlier_section_is_looked_through_before_it_moves() {
+    let world = World::new(AUTONOMOUS);
+    world.write(
+        "CLAUDE.md",
+        "# P\n\n## Last Session\n\n- path /Users/kim/x\n- db postgres://kim:swordfish22@db/x\n- said kT%m97k!Mcy1yl4Ae twice\n- done\n",
+    );
+    world.work_until(41);
+    insta::assert_snapshot!(world.notes_files().remove(0), @"
+    # Notes from before
+
+    - path ~/x
+    - db postgres://(withheld)
+    - said (withheld) twice
+    - done
+    ");
+}
+
+/// The notes do not repeat a name that looks like a key, and the save goes to the branch of that name all the same.
+#[test]
+fn a_branch_with_a_random_name_is_saved_to() {
+    let world = World::new(AUTONOMOUS);
+    world.git(&["checkout", "--quiet", "-b", "fix/zQ8kV3nT6wYb1LxC9mRd"]);
+    world.work_until(41);
+    assert_eq!(world.commits(), 2);
+    let notes = world.notes();
+    assert_eq!(notes.lines().find(|line| line.starts_with("- Branch")), Some("- Branch: `(withheld)`"));
+}
+
 #[test]
 fn commit_message_contains_auto_checkpoint() {
     let world = World::new(AUTONOMOUS);

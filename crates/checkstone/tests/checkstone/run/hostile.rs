@@ -332,7 +332,7 @@ fn r15_a_read_only_project_is_a_clear_error_and_the_checkpoint_before_stays() {
     resumed
     S01_load_data  as it was, not run again
     S02_fail_once  running, at most [duration], attempt 2
-    S02_fail_once  checkpoint ckpt-000003-[id], 1 artifact
+    S02_fail_once  checkpoint ckpt-000003-[id], 0 artifacts
     S02_fail_once  completed in [duration], 0 artifacts
     ");
 }
@@ -352,7 +352,7 @@ fn what_an_unknown_attempt_left_is_not_taken_for_an_output() {
     let done = project.run();
     assert_eq!(done.code, Some(1), "{done:?}");
     insta::assert_snapshot!(without_durations(&done.stdout), @"
-    S01_write_once  FAILED        it did not write its output `out.txt`
+    S01_write_once  FAILED        it did not write its output `out.txt` into `$CHECKSTONE_ARTIFACT_DIR`
     run r1 FAILED: 0 of 1 stage completed; `checkstone resume r1` goes on with it
     ");
     assert_eq!(project.published(), []);

@@ -105,12 +105,25 @@ fn a_new_run_makes_only_what_no_earlier_run_made() {
     run(&project, "r3", &[]);
     assert_eq!(project.read("ran-add"), "ran\nran\n");
 
+    // Another order gives other letters, and what is made stays made.
+    project.workplace.write("raw.csv", "3\n1\n");
+    let done = run(&project, "r3a", &[]);
+    let told: Vec<&str> = done.stdout.lines().filter(|line| line.starts_with("S02_train_model")).collect();
+    assert_eq!(
+        told,
+        [
+            "S02_train_model_a (part = 3)  COMPLETED     made by run `r3`",
+            "S02_train_model_b (part = 1)  COMPLETED     made by run `r3`",
+        ]
+    );
+    assert_eq!(project.read("reports/study/r3a/S03_add_models/sum"), "3\n1\n");
+
     // What an older run made counts as well.
     project.workplace.write("raw.csv", "1\n2\n");
     run(&project, "r4", &[]);
-    assert_eq!(project.read("ran-list"), "ran\nran\n");
-    run(&project, "r5", &["--fresh"]);
     assert_eq!(project.read("ran-list"), "ran\nran\nran\n");
+    run(&project, "r5", &["--fresh"]);
+    assert_eq!(project.read("ran-list"), "ran\nran\nran\nran\n");
 }
 
 /// Somebody changed what the earlier run published: it comes from the checkpoints, and without them is made again.
@@ -197,4 +210,20 @@ fn a_resume_says_why_each_stage_would_run() {
     let told = project.workplace.json(&["resume", "r1", "--dry-run", "--json"], "run-outlook.schema.json");
     assert_eq!(told["stages"][0]["would"], "run");
     assert_eq!(project.read("reports/study/checkpoints/r1/events.jsonl"), before, "nothing is recorded");
+}
+
+/// What somebody has changed since is not as the run made it: a new run has it as it was.
+#[test]
+fn outputs_that_were_changed_are_not_up_to_date() {
+    let project = study();
+    run(&project, "r1", &[]);
+    let nothing = "nothing to run: everything is as run r1 made it; `--fresh` runs it all again\n";
+    assert_eq!(project.output(&["run"]).stdout, nothing);
+    project.workplace.write("reports/study/r1/S04_draw_plot/plot", "changed\n");
+    assert_eq!(project.output(&["run"]).code, Some(0));
+    let runs = std::fs::read_dir(project.path("reports/study")).unwrap().flatten();
+    let mut plots: Vec<String> =
+        runs.filter_map(|run| std::fs::read_to_string(run.path().join("S04_draw_plot/plot")).ok()).collect();
+    plots.sort();
+    assert_eq!(plots, ["changed\n", "plot\n"]);
 }

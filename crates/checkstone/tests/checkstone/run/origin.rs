@@ -46,6 +46,12 @@ pub(super) fn accepted_by_origin(project: &Project) -> usize {
         .unwrap();
         let wrong: Vec<String> = validator.iter_errors(&manifest).map(|error| error.to_string()).collect();
         assert_eq!(wrong, [""; 0], "{manifest:#}");
+        // Its tool knows no store: every artifact has to lie where the manifest says.
+        for artifact in manifest["artifacts"].as_array().unwrap() {
+            let content = std::fs::read(project.path(artifact["relativePath"].as_str().unwrap())).unwrap();
+            assert_eq!(artifact["sizeBytes"], content.len());
+            assert_eq!(artifact["sha256"], checkpoint::hash::of_bytes(&content).as_str());
+        }
     }
     listed.len()
 }
@@ -56,7 +62,7 @@ fn the_first_tool_of_the_format_accepts_the_checkpoints_of_commands() {
     let project = Project::new(&plan(&[
         stage(
             "S01_work_long",
-            "command = 'echo 1 > $CHECKSTONE_ARTIFACT_DIR/half; echo \"[CHECKPOINT:saved:id=half]\"; until ls reports/study/checkpoints/r1/ckpt-*; do sleep 0.01; done'",
+            "command = 'echo 1 > $CHECKSTONE_ARTIFACT_DIR/half; cp $CHECKSTONE_ARTIFACT_DIR/half $CHECKSTONE_ARTIFACT_DIR/same; echo \"[CHECKPOINT:saved:id=half]\"; until ls reports/study/checkpoints/r1/ckpt-*; do sleep 0.01; done; echo 2 > $CHECKSTONE_ARTIFACT_DIR/half'",
         ),
         stage("S02_fail_once", "command = 'test -e go'\ndependencies = [\"S01_work_long\"]"),
     ]));
@@ -93,4 +99,25 @@ fn the_first_tool_of_the_format_accepts_the_checkpoints_of_commands() {
         assert_eq!(saved.code, Some(0), "{saved:?}");
     }
     assert_eq!(accepted_by_origin(&project), 6);
+}
+
+/// Instances of a fan-out have ids that fit, however many there are.
+#[test]
+fn the_first_tool_of_the_format_accepts_the_checkpoints_of_a_fan_out() {
+    let seeds: Vec<String> = (1..=30).map(|seed| seed.to_string()).collect();
+    let fan_out = format!(
+        "forEach = {{ seed = [{}] }}\ncommand = 'echo {{params.seed}} > $CHECKSTONE_ARTIFACT_DIR/seed.txt'\noutputs = {{ seed = \"seed.txt\" }}",
+        seeds.join(", ")
+    );
+    let project = Project::new(&plan(&[
+        stage("S01_draw_seeds", &fan_out),
+        stage(
+            "S99_gather_all",
+            "command = 'xargs cat < $CHECKSTONE_INPUT_SEEDS > $CHECKSTONE_ARTIFACT_DIR/all.txt'\ninputs = { seeds = \"S01_draw_seeds/*/seed.txt\" }",
+        ),
+    ]));
+    let done = project.run();
+    assert_eq!(done.code, Some(0), "{done:?}");
+    // Beside the newest five, none.
+    assert_eq!(accepted_by_origin(&project), 5);
 }

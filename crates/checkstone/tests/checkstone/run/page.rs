@@ -11,7 +11,7 @@ const boxes = selector => [...document.querySelectorAll(selector)].map(element =
   const box = element.getBoundingClientRect();
   return { left: box.left, right: box.right, top: box.top, bottom: box.bottom, text: element.querySelector("title")?.textContent ?? element.textContent, class: element.getAttribute("class") };
 });
-const rows = [...document.querySelectorAll("#stages tbody tr")].map(row => [...row.cells].map(cell => cell.innerText));
+const rows = [...document.querySelectorAll("#stages tbody tr")].map(row => [row.cells[0].querySelector("code"), ...[...row.cells].slice(1)].map(cell => cell.innerText));
 const artifacts = [...document.querySelectorAll("#artifacts tbody tr")].map(row => row.cells[1].innerText);
 const facts = Object.fromEntries([...document.querySelectorAll(".facts div")].map(fact => fact.innerText.split("\n").filter(Boolean)));
 const measured = document.createElement("script");
@@ -80,7 +80,7 @@ fn the_page_shows_in_a_browser_what_the_run_was() {
     {
         assert_eq!(facts[name], expected, "{facts}");
     }
-    // Every bar can be seen, lies in the chart, beside the name of its stage, and after the attempt before it.
+    // Every bar can be seen, lies in the chart, below the name of its stage, and after the attempt before it.
     for (bar, row) in list("bars").iter().zip(list("rows")) {
         let title = format!(
             "{}, attempt {}: {} after",
@@ -97,16 +97,47 @@ fn the_page_shows_in_a_browser_what_the_run_was() {
                 && number(&bar["right"]) <= number(&chart["right"]) + 1.0,
             "{bar} {chart}"
         );
-        let name = list("names").iter().min_by(|one, other| {
-            let away = |name: &Value| (number(&name["top"]) - number(&bar["top"])).abs();
-            away(one).total_cmp(&away(other))
-        });
-        assert!(
-            number(&name.unwrap()["top"]) < number(&bar["bottom"])
-                && number(&name.unwrap()["bottom"]) > number(&bar["top"])
-        );
+        // The nearest name above a bar is that of its stage: its text is the goal, which names the stage.
+        let above = list("names").iter().filter(|name| number(&name["top"]) < number(&bar["top"]));
+        let name = above.max_by(|one, other| number(&one["top"]).total_cmp(&number(&other["top"]))).unwrap();
+        assert!(number(&bar["top"]) - number(&name["bottom"]) < 8.0, "{name} {bar}");
     }
     for pair in list("bars").windows(2) {
         assert!(number(&pair[0]["left"]) < number(&pair[1]["right"]), "{pair:?}");
     }
+}
+
+/// At the width of a phone nothing but a table of data is wider than the screen, whatever its stages are called.
+#[test]
+fn the_page_fits_a_phone() {
+    let project = Project::new(&plan(&[
+        stage(
+            "S01_load_a_very_long_name_of_data_that_goes_on",
+            "command = 'seq -s, 1 40 > $CHECKSTONE_ARTIFACT_DIR/wide.csv; echo \"[METRIC:loss] 0.1<script>document.title = 1</script>\"'\noutputs = { wide = \"wide.csv\" }",
+        ),
+        stage("S02_fail_again", "command = 'false'"),
+    ]));
+    assert_eq!(project.run().code, Some(1));
+    let told = project.workplace.json(&["report", "r1", "--json"], "report.schema.json");
+    let page = project.read(told["html"].as_str().unwrap());
+    let attribute = page.replace('&', "&amp;").replace('"', "&quot;");
+    let frame = format!(
+        r#"<iframe style="width: 390px; height: 4000px; border: 0" srcdoc="{attribute}"></iframe><script>
+const frame = document.querySelector("iframe");
+frame.onload = () => {{
+  const inside = frame.contentDocument;
+  const wide = [...inside.querySelectorAll("body *")].filter(element => element.getBoundingClientRect().right > 391 && !element.closest(".scroll"));
+  document.body.dataset.measured = JSON.stringify({{ width: inside.documentElement.scrollWidth, wide: wide.map(element => element.outerHTML), scripts: inside.scripts.length, title: inside.title }});
+}};
+</script>"#
+    );
+    let path = project.workplace.path("phone.html");
+    std::fs::write(&path, format!("<!doctype html><body>{frame}</body>")).unwrap();
+    let Some(dom) = shown_by_browser(&path) else {
+        println!("skipped: there is no browser here");
+        return;
+    };
+    let (_, rest) = dom.split_once("data-measured=\"").unwrap_or_else(|| panic!("{dom}"));
+    let measured = rest.split_once('"').unwrap().0.replace("&quot;", "\"");
+    assert_eq!(measured, r#"{"width":390,"wide":[],"scripts":0,"title":"study"}"#);
 }

@@ -61,19 +61,19 @@ fn a_study_with_instances_that_are_known_only_during_the_run() {
     S01_list_parts  completed in [duration], 1 artifact
     S02_train_model  4 instances
     S02_train_model_a (part = 1, rate = 0.1)  running, at most [duration]
-    S02_train_model_a (part = 1, rate = 0.1)  checkpoint ckpt-000002-[id], 2 artifacts
+    S02_train_model_a (part = 1, rate = 0.1)  checkpoint ckpt-000002-[id], 1 artifact
     S02_train_model_a (part = 1, rate = 0.1)  completed in [duration], 1 artifact
     S02_train_model_b (part = 1, rate = 0.01)  running, at most [duration]
-    S02_train_model_b (part = 1, rate = 0.01)  checkpoint ckpt-000003-[id], 3 artifacts
+    S02_train_model_b (part = 1, rate = 0.01)  checkpoint ckpt-000003-[id], 1 artifact
     S02_train_model_b (part = 1, rate = 0.01)  completed in [duration], 1 artifact
     S02_train_model_c (part = 2, rate = 0.1)  running, at most [duration]
-    S02_train_model_c (part = 2, rate = 0.1)  checkpoint ckpt-000004-[id], 4 artifacts
+    S02_train_model_c (part = 2, rate = 0.1)  checkpoint ckpt-000004-[id], 1 artifact
     S02_train_model_c (part = 2, rate = 0.1)  completed in [duration], 1 artifact
     S02_train_model_d (part = 2, rate = 0.01)  running, at most [duration]
-    S02_train_model_d (part = 2, rate = 0.01)  checkpoint ckpt-000005-[id], 5 artifacts
+    S02_train_model_d (part = 2, rate = 0.01)  checkpoint ckpt-000005-[id], 1 artifact
     S02_train_model_d (part = 2, rate = 0.01)  completed in [duration], 1 artifact
     S03_compare_models  running, at most [duration]
-    S03_compare_models  checkpoint ckpt-000006-[id], 7 artifacts
+    S03_compare_models  checkpoint ckpt-000006-[id], 2 artifacts
     S03_compare_models  completed in [duration], 2 artifacts
     ");
     let all = project.read("reports/study/r1/S03_compare_models/all.txt");
@@ -87,6 +87,14 @@ fn a_study_with_instances_that_are_known_only_during_the_run() {
     let again = project.resume();
     assert_eq!(again.code, Some(0), "{again:?}");
     assert_eq!(project.attempts("S02_train_model_d"), 1);
+    let told: Vec<&str> = again.stderr.lines().filter(|line| line.starts_with("S02_train_model_d")).collect();
+    assert_eq!(told, ["S02_train_model_d (part = 2, rate = 0.01)  as it was, not run again"]);
+    let listed = project.output(&["checkpoint", "list"]).stdout;
+    let last = |line: &str| line.rsplit("  ").next().unwrap_or_default().to_owned();
+    assert_eq!(
+        listed.lines().take(2).map(last).collect::<Vec<_>>(),
+        ["study r1 S03_compare_models", "study r1 S02_train_model_d (part = 2, rate = 0.01)"]
+    );
     // Another value makes another list, and only what is new runs.
     let more = project.output(&["resume", "r1", "--set", "parts=3"]);
     assert_eq!(more.code, Some(0), "{more:?}");
@@ -94,10 +102,21 @@ fn a_study_with_instances_that_are_known_only_during_the_run() {
         ["a", "b", "c", "d", "e", "f"].map(|letter| project.attempts(&format!("S02_train_model_{letter}")));
     assert_eq!(attempts, [1, 1, 1, 1, 1, 1]);
     assert_eq!(project.attempts("S03_compare_models"), 2);
+    // Fewer parts: what the others made is named, since it is still there.
+    let fewer = project.output(&["resume", "r1", "--set", "parts=2"]);
+    assert_eq!(fewer.code, Some(0), "{fewer:?}");
+    let warned: Vec<&str> = fewer.stderr.lines().filter(|line| line.starts_with("warning")).collect();
+    assert_eq!(
+        warned,
+        [
+            "warning: no longer in the plan, and still in `reports/study/r1`: `S02_train_model_e`, `S02_train_model_f`"
+        ]
+    );
+    assert_eq!(project.output(&["resume", "r1", "--set", "parts=3"]).code, Some(0));
     // The run keeps it.
     let kept = project.resume();
     assert_eq!(kept.code, Some(0), "{kept:?}");
-    assert_eq!(project.attempts("S01_list_parts"), 2);
+    assert_eq!(project.attempts("S01_list_parts"), 4);
     let report = project.output(&["report", "r1"]);
     assert!(report.succeeded(), "{report:?}");
     let rows = project.read("reports/study/README.md");
@@ -222,4 +241,43 @@ fn a_retry_waits_while_others_run() {
     let waiting = &events[place("S01_fail_once", "RESUMABLE", 1)];
     assert_eq!(waiting["reason"], "it is tried again in 1 s: exit status 1");
     assert!(place("S02_run_meanwhile", "COMPLETED", 1) < place("S01_fail_once", "RUNNING", 2));
+}
+
+/// A condition that does not hold: the plan says so before it runs, and a value that changes it makes the stage run.
+#[test]
+fn a_stage_may_be_left_out() {
+    let project = Project::new(&with_parameters(
+        "full = false",
+        &[
+            stage(
+                "S01_load_data",
+                "command = 'echo 1 > $CHECKSTONE_ARTIFACT_DIR/a'\noutputs = { a = \"a\" }",
+            ),
+            stage(
+                "S02_load_all",
+                "when = \"params.full\"\ncommand = 'echo 2 > $CHECKSTONE_ARTIFACT_DIR/a'\noutputs = { a = \"a\" }",
+            ),
+            stage("S03_draw_all", "command = 'true'\ninputs = \"S02_load_all/a\""),
+        ],
+    ));
+    let checked = project.output(&["run", "--check"]);
+    assert_eq!(checked.stdout, "`plan.toml` is sound: 1 stage; left out: S02_load_all, S03_draw_all\n");
+    let dry = |arguments: &[&str]| project.output(&[&["run", "--dry-run"], arguments].concat()).stdout;
+    insta::assert_snapshot!(dry(&[]), @"
+    S01_load_data  would run: it has not run yet
+    S02_load_all   left out: its `when` does not hold, or what it reads is left out
+    S03_draw_all   left out: its `when` does not hold, or what it reads is left out
+    1 of 1 stage would run
+    ");
+    assert_eq!(project.run().code, Some(0));
+    assert_eq!(project.states(), [("S01_load_data".to_owned(), "COMPLETED".to_owned())]);
+    insta::assert_snapshot!(dry(&["--set", "full=true"]), @"
+    S01_load_data  made by run `r1`
+    S02_load_all   would run: it has not run yet
+    S03_draw_all   would run: it has not run yet
+    2 of 3 stages would run
+    ");
+    let done = project.output(&["resume", "r1", "--set", "full=true"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert_eq!(project.read("reports/study/r1/S02_load_all/a"), "2\n");
 }

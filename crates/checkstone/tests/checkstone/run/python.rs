@@ -202,3 +202,18 @@ fn python_stages_are_made_once_if_the_whole_session_is_as_it_was() {
     assert_eq!(run(&["run", "--id", "r3"]).0, ["S01_load_data", "S02_use_data", "c"]);
     assert_eq!(project.read("reports/study/r3/S03_copy_data/c"), "3");
 }
+
+/// The kernel with all that it started counts, and is not asked to end first.
+#[test]
+fn a_cell_that_uses_too_much_memory_is_ended_with_its_kernel() {
+    let cell = stage("S01_fill_memory", "hold = bytearray(900 << 20)\nimport time\ntime.sleep(1000)")
+        .replace("goal", "resources = { memory = \"500M\" }\ngoal");
+    let project = Project::new(&format!("title = \"study\"\n{cell}"));
+    let done = project.checkstone(&["run", "--id", "r1"]).env("VIRTUAL_ENV", environment()).answer();
+    assert_eq!(done.code, Some(1), "{done:?}");
+    let events = project.events();
+    let failed = events.iter().find(|event| event["to"] == "FAILED").unwrap();
+    assert_eq!(failed["ending"]["how"], "out-of-memory", "{failed}");
+    let asked: Vec<&Value> = events.iter().filter(|event| event["signal"] == "SIGINT").collect();
+    assert_eq!(asked, Vec::<&Value>::new());
+}

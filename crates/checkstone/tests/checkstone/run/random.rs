@@ -36,45 +36,38 @@ fn a_run_ends_with_what_an_uninterrupted_one_makes() {
     });
 }
 
-/// Tells the seed, and what was done, if the test ends before it is over.
+/// Tells the seed and what was done, which is printed if the test fails.
 struct Story {
     seed: u64,
     steps: Vec<String>,
+    /// The first one, and the last one.
+    plans: Vec<String>,
 }
 
 impl Drop for Story {
     fn drop(&mut self) {
+        println!("CHECKSTONE_RUN_SEED={} CHECKSTONE_SOAK_RUNS=1\n{}", self.seed, self.steps.join("\n"));
         if std::thread::panicking() {
-            println!("CHECKSTONE_RUN_SEED={} CHECKSTONE_SOAK_RUNS=1\n{}", self.seed, self.steps.join("\n"));
+            println!("{}", self.plans.join("\n"));
         }
     }
 }
 
 fn play(seed: u64) {
     let mut random = Random(seed);
-    let mut story = Story { seed, steps: Vec::new() };
+    let mut story = Story { seed, steps: Vec::new(), plans: Vec::new() };
     let mut sketch = Sketch::new(&mut random);
     let project = Project::new("");
     sketch.write(&project);
-    story.steps.push(sketch.plan());
+    story.plans.push(sketch.plan());
     for _ in 0..1 + random.below(4) {
-        let jobs = (1 + random.below(3)).to_string();
-        let arguments = arguments(&project, &sketch, &["--jobs", &jobs]);
-        let moment = random.below(3 * 600);
-        story.steps.push(format!("{} for {moment} ms", arguments.join(" ")));
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let mut command = sketch.prepared(project.checkstone(&arguments));
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        at_moment(Duration::from_millis(moment), || {
-            child.kill().unwrap();
-            child.wait().unwrap();
-        });
+        story.steps.push(killed(&project, &sketch, "r1", &mut random));
         for _ in 0..random.below(3) {
             story.steps.push(sketch.edit(&mut random, &project));
         }
         sketch.write(&project);
     }
-    story.steps.push(sketch.plan());
+    story.plans.push(sketch.plan());
 
     let finished = |arguments: &[String]| -> Answer {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -83,14 +76,11 @@ fn play(seed: u64) {
         assert_eq!(answer.code, Some(0), "seed {seed}: {}", failed());
         answer
     };
-    finished(&arguments(&project, &sketch, &["--jobs", "2"]));
+    finished(&arguments(&project, &sketch, "r1", "2"));
     assert_eq!(alive(&project), Vec::<String>::new(), "seed {seed}");
-    let new_run = |id: &str, more: &str| {
-        let mut arguments = vec!["run".to_owned(), "--id".to_owned(), id.to_owned(), more.to_owned()];
-        arguments.extend(sketch.set());
-        finished(&arguments);
-    };
-    new_run("fresh", "--fresh");
+    let mut fresh = ["run", "--id", "fresh", "--fresh"].map(str::to_owned).to_vec();
+    fresh.extend(sketch.set());
+    finished(&fresh);
     let expected = project.published_by("fresh");
     // Stages that are no longer in the plan have left what they made.
     let mut resumed = project.published_by("r1");
@@ -100,22 +90,49 @@ fn play(seed: u64) {
     };
     resumed.retain(|(path, _)| is_of_plan(path));
     assert_eq!(shown(&resumed), shown(&expected), "seed {seed}: the resumed run");
-    new_run("taken", "--jobs=2");
+    // What others made is taken over, which may be interrupted as well.
+    if random.below(2) == 0 {
+        story.steps.push(killed(&project, &sketch, "taken", &mut random));
+    }
+    finished(&arguments(&project, &sketch, "taken", "2"));
     assert_eq!(shown(&project.published_by("taken")), shown(&expected), "seed {seed}: a new run");
     let outlook = finished(&["resume".to_owned(), "r1".to_owned(), "--dry-run".to_owned()]).stdout;
-    let runs: Vec<&str> = outlook.lines().filter(|line| !line.ends_with("  as it was")).collect();
-    let count = outlook.lines().count() - 1;
+    let is_run = |line: &&str| {
+        !line.ends_with("  as it was") && line.split("  ").all(|part| !part.trim().starts_with("left out: "))
+    };
+    let runs: Vec<&str> = outlook.lines().filter(is_run).collect();
+    let count = outlook.lines().filter(|line| line.ends_with("  as it was")).count();
     assert_eq!(runs, [format!("0 of {} would run", text::counted(count, "stage"))], "seed {seed}");
 }
 
-/// Goes on with `r1`; before it is recorded it has not begun.
-fn arguments(project: &Project, sketch: &Sketch, more: &[&str]) -> Vec<String> {
-    let record = std::fs::read(project.path("reports/study/checkpoints/r1/events.jsonl")).unwrap_or_default();
+/// Goes on with a run until it is killed, and says when that was.
+fn killed(project: &Project, sketch: &Sketch, run: &str, random: &mut Random) -> String {
+    let jobs = (1 + random.below(3)).to_string();
+    let arguments = arguments(project, sketch, run, &jobs);
+    let moment = random.below(1800);
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let mut command = sketch.prepared(project.checkstone(&words));
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let over = at_moment(Duration::from_millis(moment), || {
+        let over = child.try_wait().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        over
+    });
+    let ended = over.map_or("killed".to_owned(), |status| status.to_string());
+    format!("{} for {moment} ms: {ended}", arguments.join(" "))
+}
+
+/// Goes on with a run; before it is recorded it has not begun.
+fn arguments(project: &Project, sketch: &Sketch, run: &str, jobs: &str) -> Vec<String> {
+    let record = project.path(&format!("reports/study/checkpoints/{run}/events.jsonl"));
+    let record = std::fs::read(record).unwrap_or_default();
     let begin: &[&str] = match record.contains(&b'\n') {
-        true => &["resume", "r1"],
-        false => &["run", "--id", "r1"],
+        true => &["resume", run],
+        false => &["run", "--id", run],
     };
-    let words = begin.iter().chain(more).map(|word| (*word).to_owned());
+    let jobs = ["--jobs", jobs];
+    let words = begin.iter().chain(&jobs).map(|word| (*word).to_owned());
     words.chain(sketch.set()).collect()
 }
 

@@ -45,7 +45,7 @@ fn it_goes_on_with_what_failed() {
     S01_load_data  as it was, not run again
     S02_count_lines  as it was, not run again
     S03_finish_all  running, at most [duration], attempt 2
-    S03_finish_all  checkpoint ckpt-000004-[id], 3 artifacts
+    S03_finish_all  checkpoint ckpt-000004-[id], 1 artifact
     S03_finish_all  completed in [duration], 1 artifact
     ");
     assert_eq!(attempts(&project), [1, 1, 2]);
@@ -95,9 +95,21 @@ fn a_person_at_a_terminal_is_shown_what_was_found_and_asked() {
     insta::assert_snapshot!(without_durations(question), @"
     run r1 of study: COMPLETED, 3 of 3 stages completed
     checkpoint: none that is valid
-    to run: S01_load_data, S02_count_lines, S03_finish_all
+    to run: S01_load_data; perhaps S02_count_lines, S03_finish_all
     Resume it? [y/N]
     ");
+}
+
+/// Some agents have a terminal for their shell, and nobody sits at it.
+#[test]
+fn an_agent_is_not_asked() {
+    let project = three();
+    project.workplace.write("go", "");
+    let (_nobody, terminal) = crate::trust::terminal();
+    let mut command = project.checkstone(&["resume"]);
+    command.env("CODEX_SESSION_ID", "5b0e2a4c").stdin(std::process::Stdio::from(terminal));
+    assert_eq!(command.answer().code, Some(0));
+    assert_eq!(attempts(&project), [1, 1, 2]);
 }
 
 /// A completed run whose plan was edited is what somebody means who just says `resume`.
@@ -187,7 +199,7 @@ fn a_plan_file_that_cannot_be_used_is_told() {
     S01_load_data  as it was, not run again
     S02_count_lines  as it was, not run again
     S03_finish_all  running, at most [duration], attempt 2
-    S03_finish_all  checkpoint ckpt-000004-[id], 3 artifacts
+    S03_finish_all  checkpoint ckpt-000004-[id], 1 artifact
     S03_finish_all  completed in [duration], 1 artifact
     ");
 }
@@ -218,7 +230,7 @@ fn lost_outputs_are_brought_back() {
     S01_load_data  as it was, not run again, 1 artifact brought back from the store
     S02_count_lines  as it was, not run again, 1 artifact brought back from the store
     S03_finish_all  running, at most [duration], attempt 2
-    S03_finish_all  checkpoint ckpt-000004-[id], 3 artifacts
+    S03_finish_all  checkpoint ckpt-000004-[id], 1 artifact
     S03_finish_all  completed in [duration], 1 artifact
     ");
     assert_eq!(attempts(&project), [1, 1, 2]);
@@ -249,7 +261,7 @@ fn damaged_checkpoints_are_passed_over() {
     S01_load_data  as it was, not run again
     S02_count_lines  as it was, not run again
     S03_finish_all  running, at most [duration], attempt 2
-    S03_finish_all  checkpoint ckpt-emergency-000004-[id] (interrupted), 3 artifacts
+    S03_finish_all  checkpoint ckpt-emergency-000004-[id] (interrupted), 2 artifacts
     S03_finish_all  failed: exit status 1 (see `reports/study/r1/.attempts/S03_finish_all/2/output.log`)
     ");
     for checkpoint in project.checkpoints() {
@@ -267,7 +279,7 @@ fn damaged_checkpoints_are_passed_over() {
     S01_load_data  as it was, not run again
     S02_count_lines  as it was, not run again
     S03_finish_all  running, at most [duration], attempt 3
-    S03_finish_all  checkpoint ckpt-000001-[id], 3 artifacts
+    S03_finish_all  checkpoint ckpt-000001-[id], 1 artifact
     S03_finish_all  completed in [duration], 1 artifact
     ");
     assert_eq!(attempts(&project), [1, 1, 3]);
@@ -367,7 +379,7 @@ fn what_was_done_and_must_not_be_repeated_stays_done() {
     resumed
     S01_send_mail  warning: something of it has changed, but it is not retryable, so that what it made then stays; `--again` runs it all the same
     S02_file_mail  running, at most [duration], attempt 2
-    S02_file_mail  checkpoint ckpt-000003-[id], 2 artifacts
+    S02_file_mail  checkpoint ckpt-000003-[id], 1 artifact
     S02_file_mail  completed in [duration], 1 artifact
     ");
     assert_eq!(project.read("ran"), "x\n");
@@ -379,10 +391,7 @@ fn what_was_done_and_must_not_be_repeated_stays_done() {
     assert_eq!(resumed.code, Some(1), "{resumed:?}");
     insta::assert_snapshot!(without_durations(&resumed.stderr), @"
     run r1 of study
-    warning: the checkpoint `ckpt-000003-[id]` is passed over: Artifact not found: reports/study/r1/S01_send_mail/sent
-    warning: the checkpoint `ckpt-emergency-000002-[id]` is passed over: Artifact not found: reports/study/r1/S01_send_mail/sent
-    warning: the checkpoint `ckpt-000001-[id]` is passed over: Artifact not found: reports/study/r1/S01_send_mail/sent
-    warning: there is no valid checkpoint; it goes on with the first stage that is not complete
+    goes on from checkpoint ckpt-000003-[id] of S02_file_mail
     resumed
     S01_send_mail  warning: it is not retryable, and was begun before; `--again` runs it all the same
     ");
@@ -656,7 +665,7 @@ fn a_full_disk_leaves_the_previous_checkpoint_intact() {
     resumed
     S01_fit_easily  as it was, not run again
     S02_fill_disk  running, at most [duration], attempt 2
-    S02_fill_disk  checkpoint ckpt-000003-[id], 2 artifacts
+    S02_fill_disk  checkpoint ckpt-000003-[id], 1 artifact
     S02_fill_disk  completed in [duration], 1 artifact
     ");
     assert!(done.stdout.ends_with("code=0\n2\n"), "{done:?}");

@@ -1,0 +1,98 @@
+//! What a plan needs, told before anything runs: by `run --new` in a line, and by `run --check` with the command that
+//! installs what is missing.
+
+use std::process::Command;
+
+use sandbox::{RunToEnd as _, redacted};
+
+use super::{Project, plan, stage};
+
+/// A Python with nothing but itself.
+fn bare_environment(project: &Project) {
+    let folder = project.path(".venv");
+    let made = Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(folder).answer();
+    assert!(made.succeeded(), "{made}");
+}
+
+#[cfg(feature = "python")]
+#[test]
+fn what_a_template_needs_is_checked_and_the_command_that_installs_it_is_told() {
+    let project = Project::new("");
+    let written = project.output(&["run", "--new", "research", "mine.toml"]);
+    insta::assert_snapshot!(written, @"
+    exit code: 0
+    --- stdout
+    wrote `mine.toml`; it needs Python with ipykernel and pandas
+    check that with `checkstone run --check mine.toml`, run it with `checkstone run mine.toml`
+    --- stderr
+    runs write into `reports/`; to keep that out of git: `echo reports/ >> .gitignore`
+    ");
+    project.workplace.write(".gitignore", "/reports/\n");
+    insta::assert_snapshot!(project.output(&["run", "--new", "pipeline", "other.toml"]), @"
+    exit code: 0
+    --- stdout
+    wrote `other.toml`; it needs nothing but a shell
+    check that with `checkstone run --check other.toml`, run it with `checkstone run other.toml`
+    --- stderr
+    ");
+    insta::assert_snapshot!(project.output(&["run", "--new", "nothing"]), @"
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: there is no kind of plan called `nothing`
+    hint: pipeline: needs nothing but a shell
+    hint: research: needs Python with ipykernel and pandas
+    hint: load: needs Python with ipykernel and pandas
+    hint: explore: needs Python with ipykernel and pandas
+    hint: train: needs Python with ipykernel and pandas
+    hint: evaluate: needs Python with ipykernel and pandas
+    ");
+    bare_environment(&project);
+    insta::assert_snapshot!(redacted(project.output(&["run", "mine.toml", "--check"]).to_string()), @"
+    exit code: 1
+    --- stdout
+    `mine.toml` is sound: 4 stages
+    --- stderr
+    warning: `[folder]/repo/.venv/bin/python` has no `ipykernel`, `numpy` and `pandas`, which `S01_load_data`, `S02_explore_data`, `S03_train_model` and 1 more would import
+    hint: install it: `[folder]/repo/.venv/bin/python -m pip install ipykernel numpy pandas`
+    ");
+}
+
+/// The line that says what a template needs is true: with it there, nothing is missing.
+#[cfg(feature = "python")]
+#[test]
+fn with_what_they_say_that_they_need_all_templates_are_ready() {
+    let environment = super::python::environment();
+    for template in run::plan::TEMPLATES {
+        let project = Project::new(&template.text("study"));
+        let mut check = project.checkstone(&["run", "--check"]);
+        let checked = check.env("VIRTUAL_ENV", &environment).answer();
+        assert_eq!((checked.code, checked.stderr.as_str()), (Some(0), ""), "{}: {checked}", template.kind);
+    }
+}
+
+/// A program that is not there, and a script whose own module is there while another one is not. What a script may do
+/// without counts for nothing.
+#[test]
+fn programs_and_the_modules_of_scripts_are_looked_for() {
+    let project = Project::new(&plan(&[
+        stage("S01_load_data", "command = [\"no-such-program\", \"x\"]"),
+        stage("S02_train_model", "command = [\".venv/bin/python\", \"code/train.py\"]"),
+        stage("S03_draw_plot", "command = [\"./draw.sh\"]"),
+        stage("S04_say_more", "command = [\"echo\", \"x\"]"),
+    ]));
+    bare_environment(&project);
+    let code = "import json, own_module, no_such_module.part\nfrom yaml import load\ntry:\n    import cupy\nexcept ImportError:\n    cupy = None\n";
+    project.workplace.write("code/train.py", code);
+    project.workplace.write("code/own_module.py", "");
+    insta::assert_snapshot!(redacted(project.output(&["run", "--check"]).to_string()), @"
+    exit code: 1
+    --- stdout
+    `plan.toml` is sound: 4 stages
+    --- stderr
+    warning: there is no program `./draw.sh`, which `S03_draw_plot` would run
+    warning: there is no program `no-such-program`, which `S01_load_data` would run
+    warning: `[folder]/repo/.venv/bin/python` has no `no_such_module` and `yaml`, which `S02_train_model` would import
+    hint: install it: `[folder]/repo/.venv/bin/python -m pip install no_such_module pyyaml`
+    ");
+}
