@@ -240,9 +240,10 @@ impl Save {
         changes::start_in(self.repository.clone(), &self.saving.git)?.change_set(Request::Worktree)
     }
 
-    /// Whether nothing has happened since the last save: its commit is HEAD, its notes say the same, and its snapshot has the
-    /// same files.
+    /// Whether nothing has happened since the last save: its commit is HEAD, its notes say the same, its snapshot has the same
+    /// files, and those that a save commits in any case are as they were committed.
     fn is_saved(&self, last: &journal::Autosave, now: &ChangeSet) -> bool {
+        let is_own = |file: &ChangedFile| save_run::is_own_file(&file.path, self.agent, &self.settings);
         let is_there = last.commit.is_some() && last.commit == now.head && last.branch == now.branch;
         let says_the_same = || {
             let section = self.section();
@@ -254,7 +255,7 @@ impl Save {
                 save_run::is_as_in_snapshot(&self.repository, &self.saving, self.agent, &self.settings, snapshot)
             })
         };
-        is_there && says_the_same() && has_the_same()
+        is_there && !now.files.iter().any(is_own) && says_the_same() && has_the_same()
     }
 
     fn save_all(&self, dirty: &[ChangedFile]) -> SaveOutcome {

@@ -421,7 +421,7 @@ pub(crate) fn is_as_in_snapshot(
 }
 
 /// Whether a save writes or commits the file in any case.
-fn is_own_file(path: &BytePath, agent: Agent, settings: &Autosave) -> bool {
+pub(crate) fn is_own_file(path: &BytePath, agent: Agent, settings: &Autosave) -> bool {
     let notes = settings.notes.as_deref().unwrap_or_else(|| notes_of(agent));
     session_notes::has(path) || [notes, BUILDGUIDE].map(BytePath::from).contains(path)
 }

@@ -195,10 +195,13 @@ fn by_hand_without_a_session_only_what_is_known_is_said() {
     journal.execute("UPDATE autosaves SET commit_id = ?1", [world.git(&["rev-parse", "HEAD"])]).unwrap();
     let (code, told) = run(&world, &["autosave", "--json"]);
     assert_eq!((code, told["outcome"].as_str(), world.commits()), (0, Some("nothing"), 2), "{told:#}");
+    world.write("buildguide.md", "- [x] all of it\n");
+    let (code, told) = run(&world, &["autosave", "--json"]);
+    assert_eq!((code, told["outcome"].as_str(), world.commits()), (0, Some("saved"), 3), "{told:#}");
     // The same name, but another content.
     world.write("src/lib.rs", "pub fn two() -> u32 { 1 + 1 }\n");
     let (code, told) = run(&world, &["autosave", "--json"]);
-    assert_eq!((code, told["outcome"].as_str(), world.commits()), (0, Some("saved"), 3), "{told:#}");
+    assert_eq!((code, told["outcome"].as_str(), world.commits()), (0, Some("saved"), 4), "{told:#}");
 }
 
 /// Somebody who has switched to another branch since is not told that the agent was asked for it there.
