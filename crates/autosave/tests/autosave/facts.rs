@@ -38,10 +38,11 @@ fn section_of_calls(asked: &str, calls: Vec<Call>) -> String {
     let mut reading = transcript::read_bytes(&[], &Options::default());
     reading.coverage.extent = Extent::Complete;
     let numbered = (1..).zip(calls).map(|(line, call)| Call { line: Some(line), ..call });
+    let asked = Asked { prompt: Some(asked), ..Asked::default() };
     section_of_reading(asked, Reading { calls: numbered.collect(), ..reading })
 }
 
-fn section_of_reading(asked: &str, reading: Reading) -> String {
+fn section_of_reading(asked: Asked<'_>, reading: Reading) -> String {
     let changes = Changes::Known(ChangeSet {
         scope: Scope::TurnBaseline,
         files: Vec::new(),
@@ -57,7 +58,6 @@ fn section_of_reading(asked: &str, reading: Reading) -> String {
     let policy = Policy::load(&[]).unwrap();
     let look =
         Look::new(policy.autosave.with(Trust::Given).unwrap(), None).with_home(Some("/data/lee".as_ref()));
-    let asked = Asked { prompt: Some(asked), before: Some("Fix the counting in the parser"), elsewhere: None };
     Facts::new(occasion, &inputs, asked, &look).section()
 }
 
@@ -317,7 +317,9 @@ fn commands_that_look_alike_are_told_apart() {
 #[test]
 fn a_short_prompt_comes_with_the_longer_one_before_it() {
     let asked = |prompt: &str| {
-        let section = section(prompt, &[]);
+        let before = Some("Fix the counting in the parser");
+        let asked = Asked { prompt: Some(prompt), before, elsewhere: None };
+        let section = section_of_reading(asked, transcript::read_bytes(&[], &Options::default()));
         section.lines().find(|line| line.starts_with("- Asked: ")).map(str::to_owned)
     };
     let told = [asked("yes"), asked("Fix the counting now!"), asked("token: abc")].map(Option::unwrap_or_default);
@@ -371,7 +373,7 @@ fn w13_a_command_did_not_end_only_if_the_last_look_found_it_running() {
             text += &script(4 + 2 * number, &format!("k{}", number + 1), poll, printed);
         }
         let options = Options { agent: Some(Agent::Codex), ..Options::default() };
-        section_of_reading("Build it", transcript::read_bytes(text.as_bytes(), &options))
+        section_of_reading(Asked::default(), transcript::read_bytes(text.as_bytes(), &options))
     };
     for (looks, end) in [
         (&[] as &[&str], "not known how it ended"),

@@ -186,7 +186,7 @@ fn prepare(
         (None, Some(turn)) => repository.branch_left_since(turn.opened_at),
         (None, None) => None,
     };
-    let elsewhere = began.filter(|branch| set.branch.as_ref() != Some(branch));
+    let elsewhere = began.filter(|branch| set.branch.as_ref().is_some_and(|now| now != branch));
     let inputs = Inputs::of_reading(reading, Changes::Known(set), folder.to_string_lossy().into_owned());
     let occasion = Occasion { at: Timestamp::now(), reason: Reason::Asked, percent, iteration };
     let asked =
