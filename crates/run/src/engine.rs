@@ -510,6 +510,7 @@ impl<'a> Engine<'a> {
         }
         if std::mem::take(&mut stage.is_to_be_checked) {
             stage.standing = Standing::Waiting;
+            self.session_order.go_back_to(index);
             self.ready.insert(index);
             return;
         }
@@ -520,6 +521,7 @@ impl<'a> Engine<'a> {
                 match next.standing {
                     Standing::Completed if is_again => {
                         next.standing = Standing::Waiting;
+                        self.session_order.go_back_to(dependent);
                         self.ready.insert(dependent);
                     }
                     Standing::Running if is_again => next.is_to_be_checked = true,

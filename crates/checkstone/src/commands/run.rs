@@ -201,8 +201,7 @@ fn list(root: &Path, json: bool, printer: &Printer) -> Result<ExitCode, CommandE
         printer.json(&RunListOutput { runs })?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut table =
-        Table::new([Column::left(0), Column::left(0), Column::left(0), Column::left(0), Column::left(0)]);
+    let mut table = Table::new([(); 6].map(|()| Column::left(0)));
     for run in &runs {
         let done = match run.completed_stages {
             Some(done) => format!("{done} done"),
@@ -215,6 +214,7 @@ fn list(root: &Path, json: bool, printer: &Printer) -> Result<ExitCode, CommandE
             run.state.as_str().into(),
             done.into(),
             at.into(),
+            visible(&run.set.join(", ")).into(),
         ]);
     }
     printer.text(&table.lines(printer.width()));

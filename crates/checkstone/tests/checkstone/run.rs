@@ -1,6 +1,7 @@
 //! Runs as people start them: plans of real programs, what becomes of them, and what a reader of the events sees.
 
 mod aborts;
+mod bad_plans;
 mod costs;
 mod faults;
 mod hostile;
