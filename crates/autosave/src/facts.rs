@@ -164,7 +164,10 @@ impl Facts {
             let is_all_known = self.extent == Extent::Complete
                 && !self.commands.iter().flat_map(|ran| &ran.ends).any(|end| end.may_hide_a_failure());
             let none = if is_all_known { "none" } else { "none known" };
-            item(&of_turn("Open errors"), &if errors.is_empty() { none.to_owned() } else { errors.join("; ") });
+            item(
+                &of_turn("Open errors"),
+                &if errors.is_empty() { none.to_owned() } else { errors.join("; ") },
+            );
         }
         if let Some(build) = &self.build {
             item("Build", &code(&build.sentence()));
@@ -260,8 +263,10 @@ impl Teller<'_> {
         let name = written.unwrap_or(&command.program);
         let mut words = vec![if is_plain(name) { name } else { "…" }];
         if VERIFYING.contains(&command.deed()) {
-            let is_root = |word: &Word| word.known().map(|path| path.trim_end_matches('/')) == Some(self.root);
-            let from_root = |word: &Word| if is_root(word) { Word::Known(".".to_owned()) } else { word.clone() };
+            let is_root =
+                |word: &Word| word.known().map(|path| path.trim_end_matches('/')) == Some(self.root);
+            let from_root =
+                |word: &Word| if is_root(word) { Word::Known(".".to_owned()) } else { word.clone() };
             let arguments: Vec<Word> = command.arguments.iter().map(from_root).collect();
             let whole = shown_arguments(&arguments, |word| self.is_harmless(word));
             let told = self.look.tellable(&format!("{name} {whole}"));
@@ -298,9 +303,8 @@ impl Teller<'_> {
 
     /// The commands, each as it ended the last time. Only the same words in the same folder are the same command.
     fn commands(&self, calls: &[RecordedCall]) -> Vec<Ran> {
-        let is_command = |recorded: &&RecordedCall| {
-            recorded.call.kind == Kind::Shell && recorded.call.command.is_some()
-        };
+        let is_command =
+            |recorded: &&RecordedCall| recorded.call.kind == Kind::Shell && recorded.call.command.is_some();
         let run = |recorded: &RecordedCall| (recorded.call.command.clone(), recorded.call.cwd.clone());
         let mut last: Vec<&RecordedCall> = Vec::new();
         for recorded in calls.iter().filter(is_command) {

@@ -126,7 +126,10 @@ mod tests {
         assert_told(&[
             ("see /home/kim/work/app/src/a.rs", "see src/a.rs"),
             ("in /home/kim/work/app. Then", "in the repository. Then"),
-            ("in '/home/kim/work/app/', see /home/kim/work/app/.", "in 'the repository', see the repository."),
+            (
+                "in '/home/kim/work/app/', see /home/kim/work/app/.",
+                "in 'the repository', see the repository.",
+            ),
             ("/home/kim/work/app/.env /home/kim/work/app/..", ".env the repository/.."),
             ("cat /home/kim/.ssh/config", "cat ~/.ssh/config"),
             ("/Users/kim/notes.md and \"/root/x\"", "~/notes.md and \"~/x\""),

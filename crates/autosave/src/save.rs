@@ -252,7 +252,13 @@ impl Save {
         };
         let has_the_same = || {
             last.snapshot.as_deref().is_some_and(|snapshot| {
-                save_run::is_as_in_snapshot(&self.repository, &self.saving, self.agent, &self.settings, snapshot)
+                save_run::is_as_in_snapshot(
+                    &self.repository,
+                    &self.saving,
+                    self.agent,
+                    &self.settings,
+                    snapshot,
+                )
             })
         };
         is_there && !now.files.iter().any(is_own) && says_the_same() && has_the_same()
@@ -514,7 +520,8 @@ impl Save {
     pub fn message(&self, paths: &[BytePath]) -> String {
         let Occasion { reason, percent, iteration, .. } = self.occasion;
         let filled = |text: &str| {
-            let known = |number: Option<u64>| number.map_or_else(|| "?".to_owned(), |number| number.to_string());
+            let known =
+                |number: Option<u64>| number.map_or_else(|| "?".to_owned(), |number| number.to_string());
             let (percent, iteration) = (known(percent), known(iteration));
             let what = match (paths.iter().any(|path| self.named().contains(path)), &self.session) {
                 (false, Some(_)) => "Notes on the session",

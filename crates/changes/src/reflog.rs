@@ -95,7 +95,8 @@ pub(crate) fn at(git_dir: &Path, seconds: i64) -> Option<HeadThen> {
 /// The branch that HEAD was on at an instant and has left since; `None` where the log tells of no such thing.
 pub(crate) fn left_since(git_dir: &Path, seconds: i64) -> Option<String> {
     let text = read_part(git_dir, size(git_dir)?.saturating_sub(LARGEST_PART))?;
-    let later = text.lines().filter_map(|line| line.split_once('\t')).filter(|(who, _)| is_later(who, seconds));
+    let later =
+        text.lines().filter_map(|line| line.split_once('\t')).filter(|(who, _)| is_later(who, seconds));
     let mut left = later.filter_map(|(_, message)| branch_left(message));
     left.next().map(str::to_owned)
 }

@@ -53,8 +53,12 @@ fn section_of_reading(asked: Asked<'_>, reading: Reading) -> String {
         baseline_unusable: None,
     });
     let inputs = Inputs::of_reading(reading, changes, "/home/kim/app".to_owned());
-    let occasion =
-        Occasion { at: jiff::Timestamp::UNIX_EPOCH, reason: Reason::Asked, percent: None, iteration: Some(1) };
+    let occasion = Occasion {
+        at: jiff::Timestamp::UNIX_EPOCH,
+        reason: Reason::Asked,
+        percent: None,
+        iteration: Some(1),
+    };
     let policy = Policy::load(&[]).unwrap();
     let look =
         Look::new(policy.autosave.with(Trust::Given).unwrap(), None).with_home(Some("/data/lee".as_ref()));
@@ -231,10 +235,19 @@ fn nothing_private_of_a_prompt_is_in_the_notes() {
 /// A status that the shell hides is the status of nothing, whichever program it is (E3): what is shown decides, if anything.
 #[test]
 fn e3_a_hidden_status_is_no_good_end() {
-    let rejected = " ! [rejected]        main -> main (fetch first)\nerror: failed to push some refs to 'origin'";
+    let rejected =
+        " ! [rejected]        main -> main (fetch first)\nerror: failed to push some refs to 'origin'";
     for (command, printed, end) in [
-        ("git push origin main 2>&1 | tail -3", rejected, "ended, its status is hidden, its output shows errors"),
-        ("make lint | tail", "make: *** [Makefile:2: lint] Error 1", "ended, its status is hidden, its output shows errors"),
+        (
+            "git push origin main 2>&1 | tail -3",
+            rejected,
+            "ended, its status is hidden, its output shows errors",
+        ),
+        (
+            "make lint | tail",
+            "make: *** [Makefile:2: lint] Error 1",
+            "ended, its status is hidden, its output shows errors",
+        ),
         ("git commit -m x; git log -1 --oneline", "0123abc x", "ended, its status is hidden"),
         ("./deploy.sh || true", "", "ended, its status is hidden"),
         ("npm run build & wait", "", "ended, its status is hidden"),
@@ -305,8 +318,10 @@ fn commands_that_look_alike_are_told_apart() {
     - Commands: `git pull …` ended well; `git push …` ended well
     - Open errors: none
     ");
-    let in_folder = |folder: &str, code: i32| Call { cwd: Some(folder.to_owned()), ..ran("npm test", code, None) };
-    let section = section_of_calls("Go", vec![in_folder("/home/kim/app/web", 1), in_folder("/home/kim/app/api", 0)]);
+    let in_folder =
+        |folder: &str, code: i32| Call { cwd: Some(folder.to_owned()), ..ran("npm test", code, None) };
+    let section =
+        section_of_calls("Go", vec![in_folder("/home/kim/app/web", 1), in_folder("/home/kim/app/api", 0)]);
     insta::assert_snapshot!(told(&section).join("\n"), @"
     - Tests: `npm test` failed (exit code 1), another one ended well
     - Open errors: ``A command returned errors — verify the issue is resolved (`npm test`)``
@@ -322,7 +337,8 @@ fn a_short_prompt_comes_with_the_longer_one_before_it() {
         let section = section_of_reading(asked, transcript::read_bytes(&[], &Options::default()));
         section.lines().find(|line| line.starts_with("- Asked: ")).map(str::to_owned)
     };
-    let told = [asked("yes"), asked("Fix the counting now!"), asked("token: abc")].map(Option::unwrap_or_default);
+    let told =
+        [asked("yes"), asked("Fix the counting now!"), asked("token: abc")].map(Option::unwrap_or_default);
     assert_eq!(
         told,
         [
@@ -366,7 +382,8 @@ fn w13_a_command_did_not_end_only_if_the_last_look_found_it_running() {
         let meta = serde_json::json!({"id": "s1", "cwd": "/home/kim/app", "originator": "codex_cli",
                                       "cli_version": "0.144.6", "timestamp": "2026-11-01T10:00:00.000Z"});
         let prompt = serde_json::json!({"type": "user_message", "message": "Build it", "images": []});
-        let source = r#"const r = await tools.exec_command({"cmd":"make dist","yield_time_ms":1000}); text(r);"#;
+        let source =
+            r#"const r = await tools.exec_command({"cmd":"make dist","yield_time_ms":1000}); text(r);"#;
         let mut text = line(0, "session_meta", meta) + &line(1, "event_msg", prompt);
         text += &script(2, "k0", source, started);
         for (number, printed) in looks.iter().enumerate() {
@@ -384,7 +401,11 @@ fn w13_a_command_did_not_end_only_if_the_last_look_found_it_running() {
         (&[r#"{"exit_code":2,"output":"no"}"#], "failed (exit code 2)"),
     ] {
         let section = section(looks);
-        assert_eq!(told(&section).get(1), Some(&format!("- Commands: `make dist` {end}").as_str()), "{looks:?}");
+        assert_eq!(
+            told(&section).get(1),
+            Some(&format!("- Commands: `make dist` {end}").as_str()),
+            "{looks:?}"
+        );
     }
 }
 

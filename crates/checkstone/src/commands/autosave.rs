@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use autosave::{
-    Asked, Occasion, PlannedPush, Push, Reason, SHORT_PROMPT, Save, SaveOutcome, SaveReport,
-};
+use autosave::{Asked, Occasion, PlannedPush, Push, Reason, SHORT_PROMPT, Save, SaveOutcome, SaveReport};
 use changes::{Baseline, Request};
 use gate::policy::Autosave;
 use gate::{Changes, Inputs};
