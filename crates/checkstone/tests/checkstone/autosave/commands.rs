@@ -172,7 +172,7 @@ fn by_hand_without_a_session_only_what_is_known_is_said() {
     ✓ notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree
     · not pushed: you passed `--no-push`
     ");
-    insta::assert_snapshot!(without_durations(&world.notes()), @"
+    insta::assert_snapshot!(without_durations(world.notes()), @"
     # Notes on the work
 
     - When: [time], somebody asked for it (no session is known here)
