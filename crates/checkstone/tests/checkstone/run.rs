@@ -312,7 +312,7 @@ fn what_is_not_there_or_not_verified_is_not_accepted() {
     S01_forget_output  failed: it did not write its output `a.txt` into `$CHECKSTONE_ARTIFACT_DIR` (see `reports/study/r1/.attempts/S01_forget_output/1/output.log`)
     S02_fail_verification  running, at most [duration]
     S02_fail_verification  checkpoint ckpt-emergency-000002-[id] (interrupted), 3 artifacts
-    S02_fail_verification  failed: `verify`: exit status 1 (see `reports/study/r1/.attempts/S02_fail_verification/1/verify.log`)
+    S02_fail_verification  failed: `verify`: exit status 1; it said: nothing good (see `reports/study/r1/.attempts/S02_fail_verification/1/verify.log`)
     S03_link_out  running, at most [duration]
     S03_link_out  checkpoint ckpt-emergency-000003-[id] (interrupted), 1 artifact
     S03_link_out  failed: plan.toml:16:17: the artifact `[folder]/repo/reports/study/r1/.attempts/S03_link_out/1/artifacts/a.txt` is a symbolic link; write a file in its place (see `reports/study/r1/.attempts/S03_link_out/1/output.log`)

@@ -237,8 +237,8 @@ def same_frame(one, other):
 
 
 def plain_form(name, value):
-    numpy, pandas = sys.modules.get("numpy"), sys.modules.get("pandas")
-    if numpy and type(value) is numpy.ndarray and not value.dtype.hasobject and value.dtype.metadata is None:
+    pandas = sys.modules.get("pandas")
+    if is_simple_array(value):
         own(value, name)
         root = preserved_root(value)
         if root is not None:
@@ -316,7 +316,18 @@ def collect():
 sizes = {}
 
 
+def is_simple_array(value):
+    numpy = sys.modules.get("numpy")
+    is_array = numpy is not None and type(value) is numpy.ndarray
+    return is_array and not value.dtype.hasobject and value.dtype.metadata is None
+
+
 def can_be_pickled(name):
+    if is_simple_array(session[name]):
+        # Always; and to try would read all of the memory that it is a part of, for each of the parts.
+        root = root_of(session[name])
+        sizes[name] = root.nbytes if owners.get(id(root)) == name else 0
+        return True
     sink = Sink()
     try:
         Pickler(sink).dump(session[name])
@@ -346,6 +357,8 @@ def broken_names(names, path):
             pass
     broken = {}
     for name in names:
+        if is_simple_array(session[name]):
+            continue
         try:
             target = io.BytesIO()
             Pickler(target).dump(session[name])
