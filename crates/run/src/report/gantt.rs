@@ -162,6 +162,7 @@ fn tick(second: f64) -> String {
         return if second == 0.0 { "0".to_owned() } else { format!("{:.0} ms", second * 1000.0) };
     }
     match (seconds / 60.0, seconds % 60.0) {
+        (minutes, _) if minutes < 1.0 && (second - seconds).abs() > 0.01 => format!("{second:.1} s"),
         (minutes, _) if minutes < 1.0 => format!("{seconds} s"),
         (minutes, 0.0) if minutes < 60.0 => format!("{minutes} min"),
         (minutes, 0.0) if minutes % 60.0 == 0.0 => format!("{} h", minutes / 60.0),
@@ -207,5 +208,17 @@ fn bar(svg: &mut String, scale: &Scale, top: f64, stage: &str, attempt: &Attempt
             y + BAR / 2.0,
             text::html_text(&told)
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No two ticks of one axis have the same label.
+    #[test]
+    fn ticks_are_named_by_clocks() {
+        let labels = [0.0, 0.02, 0.5, 1.0, 1.5, 30.0, 60.0, 90.0, 3600.0].map(tick);
+        assert_eq!(labels, ["0", "20 ms", "500 ms", "1 s", "1.5 s", "30 s", "1 min", "1 min 30 s", "1 h"]);
     }
 }

@@ -19,6 +19,7 @@ const MOST_OF_STAGE: usize = 100;
 const LONGEST_LIST: usize = 8;
 /// So many columns has a table of a fan-out; the events and the files have the rest.
 const MOST_COLUMNS: usize = 12;
+const MOST_ROWS: usize = 300;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metric {
@@ -93,6 +94,15 @@ pub(super) fn sheets(story: &Story, metrics: &[Metric]) -> Vec<Sheet> {
     for (fan_out, metrics) in fan_outs {
         sheets.push(of_fan_out(fan_out, &metrics, &stages));
     }
+    for sheet in &mut sheets {
+        if let SheetBody::Rows { rows, .. } = &mut sheet.body
+            && rows.len() > MOST_ROWS
+        {
+            let cut = format!("{MOST_ROWS} of {} rows", rows.len());
+            rows.truncate(MOST_ROWS);
+            sheet.left_out = Some(sheet.left_out.iter().cloned().chain([cut]).collect::<Vec<_>>().join(", "));
+        }
+    }
     sheets
 }
 
@@ -125,7 +135,7 @@ fn of_fan_out(fan_out: &str, metrics: &[&Metric], stages: &HashMap<&str, &StageS
         [parameters].into_iter().chain(values.map(Option::unwrap_or_default)).chain([id]).collect()
     });
     let mut sheet = Sheet::of_rows(fan_out, header, rows.collect());
-    sheet.left_out = (left_out > 0).then(|| text::counted(left_out, "more metric"));
+    sheet.left_out = (left_out > 0).then(|| format!("{} not shown", text::counted(left_out, "metric")));
     sheet
 }
 
@@ -169,7 +179,10 @@ fn of_marker(marker: &Marker) -> Vec<(String, String)> {
         }
         None if marker.text.is_empty() => {}
         None => {
-            let number = || marker.text.rsplit_once(' ').filter(|(_, value)| value.parse::<f64>().is_ok());
+            let is_number = |text: &str| text.parse::<f64>().is_ok();
+            // A sentence with several numbers does not say which is which.
+            let is_plain = |(name, value): &(&str, &str)| is_number(value) && !name.split(' ').any(is_number);
+            let number = || marker.text.rsplit_once(' ').filter(is_plain);
             found.push(match marker.text.split_once(['=', ':']).or_else(number) {
                 Some((name, value)) => (name.trim().to_owned(), value.trim().to_owned()),
                 None => (String::new(), text()),
@@ -235,6 +248,7 @@ mod tests {
             ("[METRIC:loss:0.1]", "loss=0.1"),
             ("[METRIC] loss = 0.1", "loss=0.1"),
             ("[METRIC] mean error 12.5", "mean error=12.5"),
+            ("[METRIC] loss 0.1 after epoch 300", "=loss 0.1 after epoch 300"),
             ("[METRIC] good enough", "=good enough"),
             ("[METRIC:good]", "good="),
         ] {

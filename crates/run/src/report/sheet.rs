@@ -54,7 +54,7 @@ impl Sheet {
 
 /// Those of accepted attempts, of the last stages first since they hold the results, and how many are left out.
 pub(super) fn sheets(layout: &Layout, story: &Story) -> (Vec<Sheet>, usize) {
-    let is_sheet = |path: &str| kind(path).is_some() && !metric::is_metrics_file(path);
+    let is_sheet = |path: &str| format(path).is_some() && !metric::is_metrics_file(path);
     let (stages, mut left_out) = of_shown_stages(story, is_sheet);
     let mut found: Vec<Sheet> = stages
         .into_iter()
@@ -71,41 +71,43 @@ pub(super) fn sheets(layout: &Layout, story: &Story) -> (Vec<Sheet>, usize) {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum SheetFormat {
     Comma,
     Tab,
     Json,
 }
 
-fn kind(path: &str) -> Option<Kind> {
+fn format(path: &str) -> Option<SheetFormat> {
     let (_, extension) = path.rsplit_once('.')?;
     match extension.to_ascii_lowercase().as_str() {
-        "csv" => Some(Kind::Comma),
-        "tsv" => Some(Kind::Tab),
-        "json" => Some(Kind::Json),
+        "csv" => Some(SheetFormat::Comma),
+        "tsv" => Some(SheetFormat::Tab),
+        "json" => Some(SheetFormat::Json),
         _ => None,
     }
 }
 
 fn of_file(layout: &Layout, stage: &StageStory, path: &str) -> Option<Sheet> {
     let (text, is_whole) = artifact_text(layout, stage, path, BEGINNING)?;
-    let (body, left_out) = match kind(path)? {
-        Kind::Json => (metric::body_of_json(&serde_json::from_str(&text).ok().filter(|_| is_whole)?)?, None),
-        kind => of_text(&text, kind, is_whole)?,
+    let (body, left_out) = match format(path)? {
+        SheetFormat::Json => {
+            (metric::body_of_json(&serde_json::from_str(&text).ok().filter(|_| is_whole)?)?, None)
+        }
+        format => of_text(&text, format, is_whole)?,
     };
     let is_of_instance = !stage.fan_out.is_empty();
     Some(Sheet { stage: stage.id.clone(), is_of_instance, path: Some(path.to_owned()), body, left_out })
 }
 
-fn of_text(text: &str, kind: Kind, is_whole: bool) -> Option<(SheetBody, Option<String>)> {
+fn of_text(text: &str, format: SheetFormat, is_whole: bool) -> Option<(SheetBody, Option<String>)> {
     if text.contains('\0') {
         return None;
     }
     let first = text.lines().next()?;
     // Where the comma is the decimal point, semicolons are between the cells.
     let count = |separator: char| first.matches(separator).count();
-    let separator = match kind {
-        Kind::Tab => '\t',
+    let separator = match format {
+        SheetFormat::Tab => '\t',
         _ if count(';') > 0 && count(';') >= count(',') => ';',
         _ => ',',
     };
@@ -182,8 +184,12 @@ fn shown(layout: &Layout, stage: &StageStory) -> Vec<Sheet> {
 mod tests {
     use super::*;
 
-    fn sheet(text: &str, kind: Kind, is_whole: bool) -> (Vec<String>, Vec<Vec<String>>, Option<String>) {
-        match of_text(text, kind, is_whole).unwrap() {
+    fn sheet(
+        text: &str,
+        format: SheetFormat,
+        is_whole: bool,
+    ) -> (Vec<String>, Vec<Vec<String>>, Option<String>) {
+        match of_text(text, format, is_whole).unwrap() {
             (SheetBody::Rows { header, rows }, left_out) => (header, rows, left_out),
             (SheetBody::Text(text), _) => panic!("{text}"),
         }
@@ -192,27 +198,27 @@ mod tests {
     #[test]
     fn cells_are_as_a_spreadsheet_reads_them() {
         let (header, rows, left_out) =
-            sheet("\u{feff}name,\"say \"\"hi\"\"\"\r\n\"a,\nb\",2\r\n\r\n,3\r\n", Kind::Comma, true);
+            sheet("\u{feff}name,\"say \"\"hi\"\"\"\r\n\"a,\nb\",2\r\n\r\n,3\r\n", SheetFormat::Comma, true);
         assert_eq!(header, ["name", "say \"hi\""]);
         assert_eq!(rows, [["a,\nb", "2"], ["", "3"]]);
         assert_eq!(left_out, None);
-        let (header, rows, _) = sheet("1;2,5\n3;4,5", Kind::Comma, true);
+        let (header, rows, _) = sheet("1;2,5\n3;4,5", SheetFormat::Comma, true);
         assert_eq!(
             (header, rows),
             (Vec::new(), vec![vec!["1".into(), "2,5".into()], vec!["3".into(), "4,5".into()]])
         );
-        assert_eq!(of_text("a\tb\0", Kind::Tab, true), None);
-        assert_eq!(of_text("", Kind::Tab, true), None);
+        assert_eq!(of_text("a\tb\0", SheetFormat::Tab, true), None);
+        assert_eq!(of_text("", SheetFormat::Tab, true), None);
     }
 
     #[test]
     fn only_the_beginning_of_a_large_table_is_there() {
         let wide: Vec<String> = (0..30).map(|column| format!("column {column}")).collect();
         let text = format!("{}\n{}", wide.join("\t"), "1\t2\n".repeat(100));
-        let (header, rows, left_out) = sheet(&text, Kind::Tab, true);
+        let (header, rows, left_out) = sheet(&text, SheetFormat::Tab, true);
         assert_eq!((header.len(), rows.len()), (MOST_COLUMNS, MOST_ROWS));
         assert_eq!(left_out.as_deref(), Some("the first 10 rows, 12 of 30 columns"));
-        let (_, rows, left_out) = sheet("a,b\n1,2\n3,4\n5", Kind::Comma, false);
+        let (_, rows, left_out) = sheet("a,b\n1,2\n3,4\n5", SheetFormat::Comma, false);
         assert_eq!((rows.len(), left_out.as_deref()), (2, Some("the first 2 rows")));
     }
 }
