@@ -273,7 +273,10 @@ fn a_stage_that_changes_what_it_is_known_by_is_not_accepted() {
         stage("S03_remove_input", "command = 'rm d.txt'\ninputs = { d = \"d.txt\" }"),
         stage("S04_change_script", "command = 'sh work.sh'"),
         stage("S05_write_script", "command = 'echo true > made.sh'"),
-        stage("S06_fail_once", "command = 'echo more >> e.txt; head -c 2 e.txt > f; mv f e.txt'\ninputs = { e = \"e.txt\" }\nretries = 1"),
+        stage(
+            "S06_fail_once",
+            "command = 'echo more >> e.txt; head -c 2 e.txt > f; mv f e.txt'\ninputs = { e = \"e.txt\" }\nretries = 1",
+        ),
     ]));
     project.workplace.write("d.txt", "1\n");
     project.workplace.write("e.txt", "1\n2\n");
