@@ -22,7 +22,7 @@ use checkpoint::layout::Layout;
 use jiff::Timestamp;
 use run::engine::{self, PlanText, Settings};
 use run::event::{Accepted, FORMAT, What};
-use run::fingerprint;
+use run::fingerprint::{self, Preceding};
 use run::plan::Plan;
 use run::record::Recorder;
 use run::state::{RunState, StageState};
@@ -405,6 +405,7 @@ fn record_all_but_one(root: &Path, layout: &Layout, text: &str) {
     };
     let (mut recorder, _) = Recorder::create(&layout.events(), at, planned).expect("a record");
     let mut events = vec![What::RunState { from: RunState::Planned, to: RunState::InProgress, reason: None }];
+    let mut known_by: Vec<String> = Vec::new();
     for stage in plan.stages.iter().take(9_999) {
         let state = |from, to, accepted| What::StageState {
             stage_id: stage.id.clone(),
@@ -415,7 +416,9 @@ fn record_all_but_one(root: &Path, layout: &Layout, text: &str) {
             ending: None,
             accepted,
         };
-        let fingerprint = fingerprint::of_stage(stage, &plan.python, root, &[], None);
+        let preceding = Preceding::of(&plan, stage, None, |on| known_by.get(on).map(String::as_str));
+        let fingerprint = fingerprint::of_stage(stage, &plan.python, root, &[], &preceding);
+        known_by.push(fingerprint.clone());
         let accepted = Accepted {
             fingerprint,
             parts: Default::default(),

@@ -18,7 +18,7 @@ use text::error_chain;
 use crate::PythonSession;
 use crate::event::{Accepted, AcceptedArtifact, AcceptedInput, Ending, HowEnded, VERIFY};
 use crate::executor::{self, CellJob, ExecuteError, SessionState, StageEnded};
-use crate::fingerprint;
+use crate::fingerprint::{self, Preceding};
 use crate::input_content::{self, InputContent, InputReader, ReadInput};
 use crate::plan::{Input, Kind, Output, Plan, Stage};
 use crate::publish;
@@ -48,6 +48,9 @@ pub(crate) struct Job {
     pub(crate) hashes: Arc<FileHashes>,
     /// What earlier stages have made and this run still needs: it is in every checkpoint.
     pub(crate) earlier: Vec<EarlierArtifact>,
+    pub(crate) preceding: Preceding,
+    /// The hashes of its inputs that stages made, by name.
+    pub(crate) made: HashMap<String, String>,
     /// What the session holds when a Python stage begins, where it holds anything.
     pub(crate) session: Option<SessionBefore>,
     /// Files of this stage's last own checkpoint, to go on from.
@@ -217,9 +220,9 @@ impl RunningAttempt<'_> {
         let inputs = self.inputs().map_err(|unaccepted| self.aborted().unwrap_or(unaccepted))?;
         let hashes: Vec<(String, String)> =
             inputs.iter().map(|input| (input.name.clone(), input.sha256.clone())).collect();
-        let before = job.session.as_ref().map(|before| before.session.as_str());
-        let fingerprint = fingerprint::of_stage(stage, &job.plan.python, job.layout.root(), &hashes, before);
-        let parts = stage_parts::of_stage(stage, &job.plan.python, job.layout.root());
+        let (python, root) = (&job.plan.python, job.layout.root());
+        let fingerprint = fingerprint::of_stage(stage, python, root, &hashes, &job.preceding);
+        let parts = stage_parts::of_stage(stage, python, root, &job.preceding);
         // For a later attempt, which goes on from this one's checkpoints only where it does the same.
         fs_err::write(attempt.join(FINGERPRINT), &fingerprint)?;
         let environment = self.environment(&artifacts, &fingerprint)?;
@@ -265,9 +268,10 @@ impl RunningAttempt<'_> {
 
     /// Nobody knows which content was read of something that changed meanwhile, so that what was made of it is nobody's result.
     fn is_known_by_what_it_read(&self, began: &Accepted) -> Result<(), Unaccepted> {
-        let Self { job: Job { plan, layout, hashes, .. }, stage, .. } = *self;
+        let Self { job: Job { plan, layout, hashes, preceding, .. }, stage, .. } = *self;
         // What stages published is read as well: somebody may have written into it.
-        let changes = Known { plan, layout, hashes, accepted: &|_| None }.changes_since(stage, began);
+        let known = Known { plan, layout, hashes, accepted: &|_| None };
+        let changes = known.changes_since(stage, began, preceding);
         if changes.is_empty() {
             return Ok(());
         }
@@ -433,6 +437,12 @@ impl RunningAttempt<'_> {
             let ReadInput { sha256, identity } = content.read(&reader).map_err(|error| {
                 failed(format!("the input `{}` cannot be read: {error}", content.shown()))
             })?;
+            if job.made.get(&input.name).is_some_and(|made| *made != sha256) {
+                let shown = input.source.shown(&job.plan);
+                return Err(failed(format!(
+                    "the input `{shown}` was changed after it was made; `checkstone resume` brings it back"
+                )));
+            }
             Ok(AcceptedInput { name: input.name.clone(), sha256, identity: identity.unwrap_or_default() })
         };
         stage.inputs.iter().map(read).collect()

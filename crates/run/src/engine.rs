@@ -8,7 +8,7 @@ mod begin;
 mod reuse;
 mod session;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,6 +27,7 @@ use crate::attempt::{self, AttemptOutcome, AttemptProgress, Cause, EarlierArtifa
 use crate::control::Requests;
 use crate::earlier_runs::EarlierRuns;
 use crate::event::{Accepted, Ending, Event, InstanceNote, What};
+use crate::input_content;
 use crate::outlook;
 use crate::plan::{
     Kind, LONGEST_WITHOUT_CHECKPOINT, Plan, Problems, Resources, Stage, Storing, WaitingStage,
@@ -553,6 +554,8 @@ impl<'a> Engine<'a> {
             python: Arc::clone(&self.python),
             hashes: Arc::clone(&self.hashes),
             earlier: self.earlier_artifacts(index),
+            preceding: self.preceding(index).unwrap_or_default(),
+            made: self.made_inputs(index),
             session,
             to_resume,
             execution_count: self.recorder.record().checkpoints + 1,
@@ -623,6 +626,17 @@ impl<'a> Engine<'a> {
             && all.iter().map(count).sum::<usize>() <= ARTIFACTS_IN_CHECKPOINT;
         let wanted = all.into_iter().filter(|index| is_few || is_needed(index));
         wanted.flat_map(|index| self.published_artifacts(index)).collect()
+    }
+
+    /// What the stages before made of a stage's inputs, by the names of these.
+    fn made_inputs(&self, index: usize) -> HashMap<String, String> {
+        let accepted = |place: usize| self.recorded(place)?.accepted.as_ref();
+        let inputs = self.stage(index).into_iter().flat_map(|stage| &stage.inputs);
+        let made = inputs.filter_map(|input| {
+            let sha256 = input_content::accepted_sha256(&self.plan, &input.source, &accepted)?;
+            Some((input.name.clone(), sha256))
+        });
+        made.collect()
     }
 
     /// What the stage published when it was last accepted.

@@ -1,5 +1,6 @@
 //! Whether a stage would do today what it did then: a hash over what it runs and over the contents of what it reads.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,7 +10,7 @@ use checkpoint::hash;
 use files::{FileError, Links, regular_file};
 use serde::Serialize;
 
-use crate::plan::{Kind, Program, Python, Stage};
+use crate::plan::{Kind, Plan, Program, Python, Stage};
 
 /// A file that a command names is read up to this size; larger ones are data, and data is declared as an input.
 const LARGEST_SCRIPT: u64 = 16 << 20;
@@ -29,6 +30,8 @@ struct Basis<'a> {
     outputs: Vec<&'a str>,
     inputs: &'a [(String, String)],
     scripts: Vec<(String, String)>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    dependencies: &'a BTreeMap<String, BTreeSet<String>>,
     /// Absent where the stage is a command, as it was before there were other kinds.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     kernel: Option<KernelBasis<'a>>,
@@ -45,15 +48,50 @@ struct KernelBasis<'a> {
     session: Option<&'a str>,
 }
 
+/// What a stage comes after, besides what it reads.
+#[derive(Clone, Debug, Default)]
+pub struct Preceding {
+    /// What the session that a cell runs in is known by (`Accepted::session` of the Python stage before it).
+    pub session: Option<String>,
+    /// The fingerprints of the stages that it names in `dependencies`, by their ids in the plan. What they leave besides their
+    /// outputs is seen by nobody, so that they count as a whole.
+    pub dependencies: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Preceding {
+    /// `fingerprint` is what a stage, by its place, is known by.
+    pub fn of<'a>(
+        plan: &Plan,
+        stage: &Stage,
+        session: Option<String>,
+        fingerprint: impl Fn(usize) -> Option<&'a str>,
+    ) -> Self {
+        let mut dependencies: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (named, place) in named_dependencies(plan, stage) {
+            let fingerprints = dependencies.entry(named.template.clone()).or_default();
+            fingerprints.extend(fingerprint(place).map(str::to_owned));
+        }
+        Self { session, dependencies }
+    }
+}
+
+/// The stages that count as a whole, with their places. What a cell knows of other cells is in the session.
+pub(crate) fn named_dependencies<'a>(
+    plan: &'a Plan,
+    stage: &'a Stage,
+) -> impl Iterator<Item = (&'a Stage, usize)> {
+    let named = stage.named_dependencies.iter().filter_map(|place| Some((plan.stages.get(*place)?, *place)));
+    named.filter(|(named, _)| stage.kind == Kind::Command || named.kind == Kind::Command)
+}
+
 /// `inputs` are the hashes of the stage's inputs, by name. Scripts and programs of the project that the command names count
-/// with their contents as well. `python` is what the plan says of all cells, and `session` what the session that a cell
-/// runs in is known by (`Accepted::session` of the Python stage before it).
+/// with their contents as well. `python` is what the plan says of all cells.
 pub fn of_stage(
     stage: &Stage,
     python: &Python,
     root: &Path,
     inputs: &[(String, String)],
-    session: Option<&str>,
+    preceding: &Preceding,
 ) -> String {
     let basis = Basis {
         version: 1,
@@ -66,12 +104,13 @@ pub fn of_stage(
         outputs: stage.outputs.iter().map(|output| output.path.as_str()).collect(),
         inputs,
         scripts: scripts(stage, root),
+        dependencies: &preceding.dependencies,
         kernel: (stage.kind == Kind::Python).then_some(KernelBasis {
             kind: "python",
             interpreter: python.interpreter.as_deref(),
             seed: python.seed,
             variables: python.saves_variables,
-            session,
+            session: preceding.session.as_deref(),
         }),
     };
     // Strings and paths from a text are always JSON.
@@ -142,7 +181,7 @@ mod tests {
             "title = \"t\"\n[python]\n{python}\n[[stage]]\nstageId = \"S01_do_work\"\ngoal = \"Do the work\"\n{stage}\n"
         );
         let plan = Plan::read("plan.toml", &text, root).unwrap();
-        of_stage(plan.stages.first().unwrap(), &plan.python, root, &[], None)
+        of_stage(plan.stages.first().unwrap(), &plan.python, root, &[], &Preceding::default())
     }
 
     /// What decides what a cell does makes it another one.
@@ -159,7 +198,7 @@ mod tests {
             of("variables = false", cell),
             of("interpreter = \"python3\"", cell),
         ];
-        let different: std::collections::BTreeSet<&String> = all.iter().collect();
+        let different: BTreeSet<&String> = all.iter().collect();
         assert_eq!(different.len(), all.len(), "{all:?}");
         assert_eq!(
             of("seed = 1", "command = 'true'"),

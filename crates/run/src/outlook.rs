@@ -11,6 +11,7 @@ use serde_json::Map;
 
 use crate::earlier_runs::{EarlierRuns, EarlierStage};
 use crate::event::{Accepted, AcceptedArtifact};
+use crate::fingerprint::{self, Preceding};
 use crate::plan::{Kind, Plan, SessionTurn, Stage};
 use crate::record::{Record, StageRecord};
 use crate::session_order::SessionOrder;
@@ -47,6 +48,8 @@ struct Decided {
     outlook: StageOutlook,
     /// The run that made it, if it is used again.
     made: Option<EarlierStage>,
+    /// What it is known by then, where that can be said already.
+    fingerprint: Option<String>,
 }
 
 /// A new run; `runs` are earlier ones of the same title, the newest first.
@@ -87,16 +90,17 @@ fn new_run(plan: &Plan, layout: &Layout, earlier: &EarlierRuns, session: Session
     decide_all(plan, layout, &|known, stage, before| {
         let Some((nearest, candidates)) = earlier.of_stage(stage) else { return Err(never_run()) };
         if stage.kind == Kind::Python && session == SessionUse::New {
-            return Err((Would::Run, "a new run begins with an empty Python session".to_owned()));
+            return Err(Unmade::new(Would::Run, "a new run begins with an empty Python session"));
         }
         before.runs_first.as_deref().map_or(Ok(()), |first| Err(waits_for(first)))?;
-        let now = known.look(stage, &nearest.accepted, before.session.as_deref()).ok_or_else(unreadable)?;
+        let now = known.look(stage, &nearest.accepted, &before.preceding).ok_or_else(unreadable)?;
         let same = candidates.iter().find(|made| made.accepted.fingerprint == now.fingerprint);
         let Some(same) = same else {
-            return Err((Would::Run, known.changes(stage, &now, &nearest.accepted)));
+            let why = known.changes(stage, &now, &nearest.accepted, &before.preceding);
+            return Err(Unmade { fingerprint: Some(now.fingerprint), ..Unmade::new(Would::Run, why) });
         };
         match lost_output(&same.run, &same.id, &same.accepted) {
-            Some(path) => Err((Would::Run, format!("output `{path}` is missing"))),
+            Some(path) => Err(Unmade::new(Would::Run, format!("output `{path}` is missing"))),
             None => Ok((same.clone(), format!("made by run `{}`", same.run.run()))),
         }
     })
@@ -112,19 +116,21 @@ pub fn of_resume(plan: &Plan, layout: &Layout, record: &Record, again: &[String]
         let accepted = completed.ok_or_else(|| unfinished(&here, may_run))?;
         let made = EarlierStage { run: layout.clone(), id: stage.id.clone(), accepted: accepted.clone() };
         if is_wanted {
-            return Err((Would::Run, "it is wanted again".to_owned()));
+            return Err(Unmade::new(Would::Run, "it is wanted again"));
         }
         before.runs_first.as_deref().map_or(Ok(()), |first| Err(waits_for(first)))?;
-        let now = known.look(stage, &accepted, before.session.as_deref()).ok_or_else(unreadable)?;
+        let now = known.look(stage, &accepted, &before.preceding).ok_or_else(unreadable)?;
         if now.fingerprint != accepted.fingerprint {
-            let changes = known.changes(stage, &now, &accepted);
+            let changes = known.changes(stage, &now, &accepted, &before.preceding);
             return match may_run {
-                true => Err((Would::Run, changes)),
+                true => {
+                    Err(Unmade { fingerprint: Some(now.fingerprint), ..Unmade::new(Would::Run, changes) })
+                }
                 false => Ok((made, format!("as it was, although {changes}: it is not retryable"))),
             };
         }
         match lost_output(layout, &stage.id, &accepted) {
-            Some(path) if may_run => Err((Would::Run, format!("output `{path}` is missing"))),
+            Some(path) if may_run => Err(Unmade::new(Would::Run, format!("output `{path}` is missing"))),
             _ => Ok((made, "as it was".to_owned())),
         }
     })
@@ -172,31 +178,44 @@ impl DecidedPlan {
 struct Before {
     /// One that makes an input, or that a Python session begins with, and that is not used again.
     runs_first: Option<String>,
-    /// What the Python session is known by.
-    session: Option<String>,
+    preceding: Preceding,
 }
 
-type Decision = Result<(EarlierStage, String), (Would, String)>;
-
-fn never_run() -> (Would, String) {
-    (Would::Run, "it has not run yet".to_owned())
+/// A stage that is not used again.
+struct Unmade {
+    would: Would,
+    why: String,
+    /// What it would be known by, where that was looked for.
+    fingerprint: Option<String>,
 }
 
-fn waits_for(first: &str) -> (Would, String) {
-    (Would::Maybe, format!("`{first}` runs first"))
+impl Unmade {
+    fn new(would: Would, why: impl Into<String>) -> Self {
+        Self { would, why: why.into(), fingerprint: None }
+    }
 }
 
-fn unreadable() -> (Would, String) {
-    (Would::Run, "an input cannot be read".to_owned())
+type Decision = Result<(EarlierStage, String), Unmade>;
+
+fn never_run() -> Unmade {
+    Unmade::new(Would::Run, "it has not run yet")
 }
 
-fn unfinished(here: &StageRecord, may_run: bool) -> (Would, String) {
+fn waits_for(first: &str) -> Unmade {
+    Unmade::new(Would::Maybe, format!("`{first}` runs first"))
+}
+
+fn unreadable() -> Unmade {
+    Unmade::new(Would::Run, "an input cannot be read")
+}
+
+fn unfinished(here: &StageRecord, may_run: bool) -> Unmade {
     let reason = here.reason.as_deref();
     match here.state {
-        _ if !may_run => (Would::Maybe, "it was begun before, and is not retryable".to_owned()),
+        _ if !may_run => Unmade::new(Would::Maybe, "it was begun before, and is not retryable"),
         StageState::Pending if here.attempt == 0 => never_run(),
-        StageState::Failed => (Would::Run, format!("it failed: {}", reason.unwrap_or("unknown"))),
-        _ => (
+        StageState::Failed => Unmade::new(Would::Run, format!("it failed: {}", reason.unwrap_or("unknown"))),
+        _ => Unmade::new(
             Would::Run,
             format!("it did not complete{}", reason.map(|why| format!(": {why}")).unwrap_or_default()),
         ),
@@ -294,11 +313,16 @@ fn decide_one(
         session = in_session.first().and_then(|on| accepted(*on));
         before.extend(in_session);
     }
-    let first = before.iter().find(|on| accepted(**on).is_none()).and_then(|on| plan.stages.get(*on));
+    let known_by = |place: usize| decided.get(place).and_then(Option::as_ref)?.fingerprint.as_deref();
+    let unmade = before.into_iter().find(|on| accepted(*on).is_none());
+    let named = || fingerprint::named_dependencies(plan, stage).map(|(_, on)| on);
+    let first = unmade.or_else(|| named().find(|on| known_by(*on).is_none()));
+    let first = first.and_then(|on| plan.stages.get(on));
     let unknown = order.unknown_before(index).map(str::to_owned);
+    let session = session.map(|made| made.session.clone().unwrap_or_else(|| made.fingerprint.clone()));
     let before = Before {
         runs_first: first.map(|stage| stage.id.clone()).or(unknown),
-        session: session.map(|made| made.session.clone().unwrap_or_else(|| made.fingerprint.clone())),
+        preceding: Preceding::of(plan, stage, session, known_by),
     };
     let known = Known { plan, layout, hashes: &FileHashes::existing(layout), accepted: &accepted };
     let decision = decide(&known, stage, &before);
@@ -309,7 +333,13 @@ fn decide_one(
         why,
     };
     match decision {
-        Ok((made, why)) => Decided { outlook: outlook(Would::Reuse, why), made: Some(made) },
-        Err((would, why)) => Decided { outlook: outlook(would, why), made: None },
+        Ok((made, why)) => Decided {
+            outlook: outlook(Would::Reuse, why),
+            fingerprint: Some(made.accepted.fingerprint.clone()),
+            made: Some(made),
+        },
+        Err(Unmade { would, why, fingerprint }) => {
+            Decided { outlook: outlook(would, why), made: None, fingerprint }
+        }
     }
 }

@@ -81,6 +81,8 @@ pub struct Stage {
     pub max_duration: Duration,
     /// Places in `Plan::stages`: those that are named, and those whose outputs are inputs here.
     pub dependencies: Vec<usize>,
+    /// Those of them that the plan names in `dependencies`: what they do counts besides what is read of them.
+    pub named_dependencies: Vec<usize>,
     /// Whether it may be run again after it failed or was interrupted.
     pub is_retryable: bool,
     /// Whether it may run for long without a checkpoint of its own.

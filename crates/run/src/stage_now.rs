@@ -7,7 +7,7 @@ use checkpoint::FileHashes;
 use checkpoint::layout::Layout;
 
 use crate::event::{Accepted, AcceptedArtifact, AcceptedInput};
-use crate::fingerprint;
+use crate::fingerprint::{self, Preceding};
 use crate::input_content::{self, InputContent, InputReader, ReadInput};
 use crate::plan::{Input, Plan, Stage};
 use crate::publish;
@@ -45,15 +45,15 @@ pub(crate) struct Known<'a> {
 
 impl Known<'_> {
     /// `before` is what the stage was known by once: an input with the same identity is not read again. `None` if an input cannot
-    /// be read. `session` is what a Python session is known by in which the stage would begin.
-    pub(crate) fn look(&self, stage: &Stage, before: &Accepted, session: Option<&str>) -> Option<StageNow> {
+    /// be read.
+    pub(crate) fn look(&self, stage: &Stage, before: &Accepted, preceding: &Preceding) -> Option<StageNow> {
         let inputs: Vec<AcceptedInput> =
             stage.inputs.iter().map(|input| self.input(input, before)).collect::<Option<_>>()?;
         let hashes: Vec<(String, String)> =
             inputs.iter().map(|input| (input.name.clone(), input.sha256.clone())).collect();
         let root = self.layout.root();
         Some(StageNow {
-            fingerprint: fingerprint::of_stage(stage, &self.plan.python, root, &hashes, session),
+            fingerprint: fingerprint::of_stage(stage, &self.plan.python, root, &hashes, preceding),
             inputs,
         })
     }
@@ -84,9 +84,14 @@ impl Known<'_> {
     }
 
     /// What has changed under a stage since it began, in words. A script that was not there then is one that it wrote.
-    pub(crate) fn changes_since(&self, stage: &Stage, began: &Accepted) -> Vec<String> {
+    pub(crate) fn changes_since(
+        &self,
+        stage: &Stage,
+        began: &Accepted,
+        preceding: &Preceding,
+    ) -> Vec<String> {
         let inputs = stage.inputs.iter().filter_map(|input| self.input(input, began)).collect::<Vec<_>>();
-        let mut parts = stage_parts::of_stage(stage, &self.plan.python, self.layout.root());
+        let mut parts = stage_parts::of_stage(stage, &self.plan.python, self.layout.root(), preceding);
         parts.retain(|name, _| began.parts.contains_key(name));
         stage_parts::changes(began, &parts, &inputs, |name| self.path_of(stage, name))
     }
@@ -97,9 +102,15 @@ impl Known<'_> {
     }
 
     /// What is no longer as it was, in words.
-    pub(crate) fn changes(&self, stage: &Stage, now: &StageNow, before: &Accepted) -> String {
+    pub(crate) fn changes(
+        &self,
+        stage: &Stage,
+        now: &StageNow,
+        before: &Accepted,
+        preceding: &Preceding,
+    ) -> String {
         let parts: BTreeMap<String, String> =
-            stage_parts::of_stage(stage, &self.plan.python, self.layout.root());
+            stage_parts::of_stage(stage, &self.plan.python, self.layout.root(), preceding);
         let changes = stage_parts::changes(before, &parts, &now.inputs, |name| self.path_of(stage, name));
         if changes.is_empty() { "something of it changed".to_owned() } else { changes.join(", ") }
     }

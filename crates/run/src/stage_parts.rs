@@ -7,14 +7,19 @@ use checkpoint::hash;
 use serde_json::json;
 
 use crate::event::{Accepted, AcceptedInput};
-use crate::fingerprint;
+use crate::fingerprint::{self, Preceding};
 use crate::plan::{Kind, Python, Stage};
 
 /// Enough to tell two versions of one part from each other.
 const DIGITS: usize = 16;
 
 /// By their names, as people read them.
-pub(crate) fn of_stage(stage: &Stage, python: &Python, root: &Path) -> BTreeMap<String, String> {
+pub(crate) fn of_stage(
+    stage: &Stage,
+    python: &Python,
+    root: &Path,
+    preceding: &Preceding,
+) -> BTreeMap<String, String> {
     let mut parts = BTreeMap::new();
     let mut part = |name: &str, value: serde_json::Value| {
         let hash = hash::of_bytes(value.to_string().as_bytes());
@@ -33,6 +38,9 @@ pub(crate) fn of_stage(stage: &Stage, python: &Python, root: &Path) -> BTreeMap<
     }
     for (name, sha256) in fingerprint::scripts(stage, root) {
         part(&format!("`{name}`"), json!(sha256));
+    }
+    for (named, fingerprints) in &preceding.dependencies {
+        part(&format!("`{named}`, which it depends on,"), json!(fingerprints));
     }
     parts
 }

@@ -7,6 +7,7 @@ use text::error_chain;
 
 use super::{Engine, EngineError};
 use crate::event::{Accepted, What};
+use crate::fingerprint::Preceding;
 use crate::stage_checkpoint::StageCheckpointError;
 use crate::stage_now::{Known, StageNow, is_in_place};
 
@@ -55,8 +56,14 @@ impl Engine<'_> {
         let accepted = |place: usize| self.recorded(place)?.accepted.as_ref();
         let (plan, layout, hashes) = (&self.plan, &self.layout, &self.hashes);
         let known = Known { plan, layout, hashes, accepted: &accepted };
+        known.look(self.stage(index)?, before, &self.preceding(index)?)
+    }
+
+    /// What the stage comes after, where that is done.
+    pub(super) fn preceding(&self, index: usize) -> Option<Preceding> {
         let session = self.session_before(index).map(|before| before.session);
-        known.look(self.stage(index)?, before, session.as_deref())
+        let fingerprint = |place: usize| Some(self.recorded(place)?.accepted.as_ref()?.fingerprint.as_str());
+        Some(Preceding::of(&self.plan, self.stage(index)?, session, fingerprint))
     }
 
     /// The paths that had to be brought back.

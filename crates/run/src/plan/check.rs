@@ -225,7 +225,8 @@ impl<'a, 'r, 't> Checker<'a, 'r, 't> {
         {
             self.problem(&retries.place, "a stage with `retryable = false` has no `retries`");
         }
-        let mut dependencies = self.dependencies(index, draft, suffix);
+        let named_dependencies = self.dependencies(index, draft, suffix);
+        let mut dependencies = named_dependencies.clone();
         let inputs = self.inputs(index, draft, suffix, &mut dependencies);
         dependencies.sort_unstable();
         dependencies.dedup();
@@ -243,6 +244,7 @@ impl<'a, 'r, 't> Checker<'a, 'r, 't> {
             outputs: self.outputs(draft),
             max_duration: draft.max_duration.as_ref().map_or(DEFAULT_DURATION, |limit| limit.value),
             dependencies,
+            named_dependencies,
             is_retryable,
             is_unchecked: draft.is_unchecked.unwrap_or(false),
             retries: draft.retries.as_ref().map_or(0, |retries| retries.value),

@@ -258,6 +258,29 @@ fn a_stage_under_which_an_input_changes_is_not_accepted() {
     assert_eq!(project.read("reports/study/r1/S01_copy_data/copy"), "old\n");
 }
 
+/// Nobody goes on with what another stage wrote into a result.
+#[test]
+fn a_result_that_was_changed_is_not_read_until_it_is_brought_back() {
+    let reads = "command = 'cp $CHECKSTONE_INPUT_DATA $CHECKSTONE_ARTIFACT_DIR/copy'\n\
+                 inputs = { data = \"S01_load_data/data\" }\ndependencies = [\"S02_change_result\"]";
+    let project = Project::new(&plan(&[
+        stage(
+            "S01_load_data",
+            "command = 'echo 1 > $CHECKSTONE_ARTIFACT_DIR/data'\noutputs = { data = \"data\" }",
+        ),
+        stage(
+            "S02_change_result",
+            "command = 'echo 2 > reports/study/r1/S01_load_data/data'\ndependencies = [\"S01_load_data\"]",
+        ),
+        stage("S03_read_result", reads),
+    ]));
+    assert_eq!(project.run().code, Some(1));
+    let why = "the input `S01_load_data/data` was changed after it was made; `checkstone resume` brings it back";
+    assert_eq!(failures(&project), [("S03_read_result".to_owned(), why.to_owned())]);
+    assert_eq!(project.resume().code, Some(0));
+    assert_eq!(project.read("reports/study/r1/S03_read_result/copy"), "1\n");
+}
+
 /// Nor one that changes what it reads or runs by itself; what it only writes is none of that.
 #[test]
 fn a_stage_that_changes_what_it_is_known_by_is_not_accepted() {
@@ -292,4 +315,34 @@ fn a_stage_that_changes_what_it_is_known_by_is_not_accepted() {
     let completed = project.states().into_iter().filter(|(_, state)| state == "COMPLETED");
     let completed: Vec<String> = completed.map(|(stage, _)| stage).collect();
     assert_eq!(completed, ["S01_load_data", "S05_write_script", "S06_fail_once"]);
+}
+
+/// What a stage leaves besides its outputs is seen by nobody, so that whoever names it runs again where it has changed.
+#[test]
+fn a_stage_that_names_a_changed_one_in_its_dependencies_runs_again() {
+    let project = Project::new(&plan(&[
+        stage("S01_write_side", "command = 'echo 1 > side'"),
+        stage(
+            "S02_read_side",
+            "command = 'cp side $CHECKSTONE_ARTIFACT_DIR/copy'\ndependencies = [\"S01_write_side\"]",
+        ),
+        stage("S03_wait_only", "command = 'true'\ndependencies = [\"S02_read_side\"]"),
+    ]));
+    run(&project, "r1", &[]);
+    let text = project.read("plan.toml").replace("echo 1", "echo 2");
+    project.workplace.write("plan.toml", &text);
+    insta::assert_snapshot!(dry(&project), @"
+    S01_write_side  would run: command changed
+    S02_read_side   would run: `S01_write_side`, which it depends on, changed
+    S03_wait_only   would run: `S02_read_side`, which it depends on, changed
+    3 of 3 stages would run
+    ");
+    let resumed = project.output(&["resume", "r1", "--dry-run"]);
+    assert_eq!(resumed.stdout, dry(&project));
+    run(&project, "r2", &[]);
+    assert_eq!(project.read("reports/study/r2/S02_read_side/copy"), "2\n");
+    assert_eq!(
+        project.output(&["run"]).stdout,
+        "nothing to run: everything is as run r2 made it; `--fresh` runs it all again\n"
+    );
 }
