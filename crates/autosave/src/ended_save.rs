@@ -98,7 +98,7 @@ impl EndedSave {
                 SaveResult::Failed => "signal",
             },
             percent: occasion.percent,
-            iteration: occasion.iteration,
+            iteration: occasion.iteration.unwrap_or_default(),
             commit: self.commit.clone(),
             branch: self.branch.clone(),
             snapshot: self.snapshot.clone(),

@@ -10,12 +10,12 @@ use std::path::Path;
 use gate::policy::Policy;
 use gate::{Changes, Inputs, Observation, RecordedCall, Rule};
 use jiff::Timestamp;
-use outputs::Summary;
 use programs::Deed;
 use programs::shell::{Intents, SimpleCommand, Word};
-use transcript::{Call, Kind, Outcome};
+use transcript::{Extent, Kind};
 
 use crate::build_state::BuildState;
+use crate::command_end::CommandEnd;
 use crate::look::Look;
 use crate::plain::{code, line};
 use crate::private_place::without_private_places;
@@ -27,6 +27,9 @@ use crate::shown_arguments::shown_arguments;
 const FILES: usize = 20;
 const COMMANDS: usize = 8;
 const ERRORS: usize = 5;
+
+/// A prompt of no more characters says nothing without the one before it: `yes`, `go on`.
+pub const SHORT_PROMPT: usize = 20;
 
 /// So many characters of a text.
 const LONGEST_PROMPT: usize = 400;
@@ -47,8 +50,18 @@ pub struct Occasion {
     pub reason: Reason,
     /// How full the context is.
     pub percent: Option<u64>,
-    /// How often the session has been saved, this time included.
-    pub iteration: u64,
+    /// How often the session has been saved, this time included; `None` if no session is known.
+    pub iteration: Option<u64>,
+}
+
+/// What was asked, and where.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked<'a> {
+    pub prompt: Option<&'a str>,
+    /// The last longer prompt of the session: what `yes` and `go on` mean depends on it.
+    pub before: Option<&'a str>,
+    /// The branch that the turn began on, if HEAD is on another one now.
+    pub elsewhere: Option<&'a str>,
 }
 
 /// What is known of the work so far.
@@ -56,10 +69,17 @@ pub struct Occasion {
 pub struct Facts {
     pub occasion: Occasion,
     pub branch: Option<String>,
+    /// The branch that the turn began on, if that is another one.
+    pub elsewhere: Option<String>,
+    /// How much of the turn is known.
+    pub extent: Extent,
     /// The prompt that opened the turn.
     pub asked: Option<String>,
+    /// The last longer prompt, if this one is too short to say what it is about.
+    pub asked_before: Option<String>,
     /// The files that the turn changed, from the root of the repository.
     pub files: Vec<String>,
+    /// Those that look alike in the notes are one.
     pub commands: Vec<Ran>,
     /// Failures that nothing settled since.
     pub errors: Vec<String>,
@@ -68,19 +88,19 @@ pub struct Facts {
     pub build: Option<BuildState>,
 }
 
-/// A command of the turn, and how it ended the last time.
+/// A command of the turn as the notes show it, and how it ended the last time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ran {
     pub command: String,
     pub is_test: bool,
-    /// Empty if that is not known.
-    pub ended: String,
+    /// The worst first: several commands may look the same once their arguments are cut.
+    pub ends: Vec<CommandEnd>,
 }
 
 impl Facts {
     /// What the turn shows. `inputs` hold its calls and its change set. Each text is looked through as a whole, before it is
     /// cut: of half a secret nobody would see that it is one.
-    pub fn new(occasion: Occasion, inputs: &Inputs, asked: Option<&str>, look: &Look) -> Self {
+    pub fn new(occasion: Occasion, inputs: &Inputs, asked: Asked<'_>, look: &Look) -> Self {
         let (branch, files, root) = match &inputs.changes {
             Changes::Known(set) => {
                 let files = set.files.iter().map(|file| file.path.to_string()).collect();
@@ -90,10 +110,14 @@ impl Facts {
             Changes::Unknown(_) => (None, Vec::new(), inputs.cwd.clone()),
         };
         let teller = Teller { look, root: &root };
+        let is_short = asked.prompt.is_some_and(|prompt| prompt.chars().count() <= SHORT_PROMPT);
         Self {
             occasion,
             branch,
-            asked: asked.map(|text| teller.text(text, LONGEST_PROMPT)).filter(|text| !text.is_empty()),
+            elsewhere: asked.elsewhere.map(str::to_owned),
+            extent: inputs.coverage.extent,
+            asked: asked.prompt.map(|text| teller.text(text, LONGEST_PROMPT)).filter(|text| !text.is_empty()),
+            asked_before: asked.before.filter(|_| is_short).map(|text| teller.text(text, LONGEST_PROMPT)),
             files: files.iter().map(|file: &String| teller.file(file)).collect(),
             commands: teller.commands(&inputs.calls),
             errors: teller.errors(inputs),
@@ -108,24 +132,43 @@ impl Facts {
         let mut item = |name: &str, value: &str| text.push_str(&format!("- {name}: {value}\n"));
         let Occasion { at, reason, percent, iteration } = self.occasion;
         let when = at.strftime("%Y-%m-%d %H:%M:%S UTC");
-        item("When", &format!("{when}, {} (save {iteration} of the session)", reason.sentence(percent)));
-        let branch = self.branch.as_deref().map(|branch| code(&secrets::without_random_words(branch)));
-        item("Branch", &branch.unwrap_or("none, HEAD is detached".to_owned()));
+        let session = match iteration {
+            Some(number) => format!("save {number} of the session"),
+            None => "no session is known here".to_owned(),
+        };
+        item("When", &format!("{when}, {} ({session})", reason.sentence(percent)));
+        let plain = |branch: &str| code(&secrets::without_random_words(branch));
+        item("Branch", &self.branch.as_deref().map_or("none, HEAD is detached".to_owned(), plain));
+        let of_turn = |name: &str| match &self.elsewhere {
+            Some(branch) => format!("{name} (of a turn that began on {})", plain(branch)),
+            None => name.to_owned(),
+        };
         if let Some(asked) = &self.asked {
-            item("Asked", &code(asked));
+            let before = self.asked_before.as_deref().map(|before| format!(" (before: {})", code(before)));
+            item(&of_turn("Asked"), &format!("{}{}", code(asked), before.unwrap_or_default()));
         }
-        item("Files changed", &listed(&self.files, FILES));
-        let tests: Vec<&Ran> = self.commands.iter().filter(|ran| ran.is_test).collect();
-        match tests.is_empty() {
-            true => item("Tests", "none were run"),
-            false => item("Tests", &shown(&tests)),
+        let none = if iteration.is_some() { "none in this turn" } else { "none" };
+        item("Files changed", &listed(&self.files).unwrap_or_else(|| none.to_owned()));
+        if iteration.is_some() {
+            let (tests, others): (Vec<&Ran>, Vec<&Ran>) = self.commands.iter().partition(|ran| ran.is_test);
+            let none = match self.extent {
+                Extent::Complete => "none were run",
+                Extent::Truncated => "none in the part of the turn that could be read",
+                Extent::Unavailable => "not known, the transcript could not be read",
+            };
+            item(&of_turn("Tests"), &shown(&tests).unwrap_or_else(|| none.to_owned()));
+            if let Some(others) = shown(&others) {
+                item(&of_turn("Commands"), &others);
+            }
+            let errors: Vec<String> = self.errors.iter().map(|error| code(error)).collect();
+            let is_all_known = self.extent == Extent::Complete
+                && !self.commands.iter().flat_map(|ran| &ran.ends).any(|end| end.may_hide_a_failure());
+            let none = if is_all_known { "none" } else { "none known" };
+            item(
+                &of_turn("Open errors"),
+                &if errors.is_empty() { none.to_owned() } else { errors.join("; ") },
+            );
         }
-        let others: Vec<&Ran> = self.commands.iter().filter(|ran| !ran.is_test).collect();
-        if !others.is_empty() {
-            item("Commands", &shown(&others));
-        }
-        let errors: Vec<String> = self.errors.iter().map(|error| code(error)).collect();
-        item("Open errors", &if errors.is_empty() { "none".to_owned() } else { errors.join("; ") });
         if let Some(build) = &self.build {
             item("Build", &code(&build.sentence()));
         }
@@ -136,21 +179,33 @@ impl Facts {
     }
 }
 
-fn listed(files: &[String], most: usize) -> String {
-    let mut shown: Vec<String> =
-        files.iter().take(most).map(|file| code(&line(file, LONGEST_COMMAND))).collect();
-    if shown.is_empty() {
-        return "none in this turn".to_owned();
-    }
-    if files.len() > most {
-        shown.push(format!("and {} more", files.len() - most));
-    }
-    shown.join(", ")
+/// All of a section but when it was written.
+pub(crate) fn without_time(section: &str) -> &str {
+    section.split_once('\n').map_or(section, |(_when, rest)| rest)
 }
 
-fn shown(ran: &[&Ran]) -> String {
-    let one = |ran: &&Ran| format!("{} {}", code(&ran.command), ran.ended).trim_end().to_owned();
-    ran.iter().map(one).collect::<Vec<_>>().join("; ")
+/// The first of the files; `None` if there are none.
+fn listed(files: &[String]) -> Option<String> {
+    let mut shown: Vec<String> =
+        files.iter().take(FILES).map(|file| code(&line(file, LONGEST_COMMAND))).collect();
+    if files.len() > FILES {
+        shown.push(format!("and {} more", files.len() - FILES));
+    }
+    (!shown.is_empty()).then(|| shown.join(", "))
+}
+
+/// The last of the commands; `None` if there are none.
+fn shown(ran: &[&Ran]) -> Option<String> {
+    let one = |ran: &&Ran| {
+        let ends: Vec<String> = ran.ends.iter().map(ToString::to_string).collect();
+        format!("{} {}", code(&ran.command), ends.join(", another one "))
+    };
+    let cut = ran.len().saturating_sub(COMMANDS);
+    let mut shown: Vec<String> = ran.iter().skip(cut).map(one).collect();
+    if cut > 0 {
+        shown.insert(0, format!("{cut} earlier, not shown"));
+    }
+    (!shown.is_empty()).then(|| shown.join("; "))
 }
 
 /// Makes texts of the turn fit to be told.
@@ -208,7 +263,12 @@ impl Teller<'_> {
         let name = written.unwrap_or(&command.program);
         let mut words = vec![if is_plain(name) { name } else { "…" }];
         if VERIFYING.contains(&command.deed()) {
-            let whole = shown_arguments(&command.arguments, |word| self.is_harmless(word));
+            let is_root =
+                |word: &Word| word.known().map(|path| path.trim_end_matches('/')) == Some(self.root);
+            let from_root =
+                |word: &Word| if is_root(word) { Word::Known(".".to_owned()) } else { word.clone() };
+            let arguments: Vec<Word> = command.arguments.iter().map(from_root).collect();
+            let whole = shown_arguments(&arguments, |word| self.is_harmless(word));
             let told = self.look.tellable(&format!("{name} {whole}"));
             if told.is_some_and(|told| told.ends_with(&whole)) {
                 words.extend(Some(whole.as_str()).filter(|whole| !whole.is_empty()));
@@ -241,31 +301,28 @@ impl Teller<'_> {
         is_plain(word) && (is_name() || is_path())
     }
 
-    /// The last commands, each once, with its last outcome; those that tested something are kept before others.
+    /// The commands, each as it ended the last time. Only the same words in the same folder are the same command.
     fn commands(&self, calls: &[RecordedCall]) -> Vec<Ran> {
-        let mut found: Vec<Ran> = Vec::new();
-        for recorded in calls.iter().filter(|recorded| recorded.call.kind == Kind::Shell) {
-            if recorded.call.command.is_none() {
-                continue;
-            }
-            let summary = recorded.call.snippet.as_deref().and_then(outputs::read);
-            let intents = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
-            let is_test = intents.iter().any(|command| command.does(Deed::Tests));
-            let ran = Ran {
-                command: self.command(recorded),
-                is_test,
-                ended: ended(recorded, summary.filter(|_| is_test)),
-            };
-            found.retain(|before| before.command != ran.command);
-            found.push(ran);
+        let is_command =
+            |recorded: &&RecordedCall| recorded.call.kind == Kind::Shell && recorded.call.command.is_some();
+        let run = |recorded: &RecordedCall| (recorded.call.command.clone(), recorded.call.cwd.clone());
+        let mut last: Vec<&RecordedCall> = Vec::new();
+        for recorded in calls.iter().filter(is_command) {
+            last.retain(|before| run(before) != run(recorded));
+            last.push(recorded);
         }
-        let mut others = found.iter().filter(|ran| !ran.is_test).count();
-        let mut tested = found.len() - others;
-        found.retain(|ran| {
-            let left = if ran.is_test { &mut tested } else { &mut others };
-            *left -= 1;
-            *left < COMMANDS
-        });
+        let mut found: Vec<Ran> = Vec::new();
+        for recorded in last {
+            let commands = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
+            let is_test = commands.iter().any(|command| command.does(Deed::Tests));
+            let command = self.command(recorded);
+            let alike = found.iter().position(|ran| ran.command == command && ran.is_test == is_test);
+            let mut ends = alike.map_or_else(Vec::new, |place| found.remove(place).ends);
+            ends.push(CommandEnd::of(recorded));
+            ends.sort();
+            ends.dedup();
+            found.push(Ran { command, is_test, ends });
+        }
         found
     }
 
@@ -306,38 +363,4 @@ fn is_plain(word: &str) -> bool {
     let is_of_word = |letter: char| letter.is_ascii_alphanumeric() || "_-./:,=+*[] ".contains(letter);
     let is_short = !word.is_empty() && word.len() <= LONGEST_WORD;
     is_short && word.chars().all(is_of_word) && secrets::without_random_words(word) == word
-}
-
-/// How a command ended, as far as that is known: a status that the shell hides proves nothing.
-fn ended(recorded: &RecordedCall, summary: Option<Summary>) -> String {
-    let call = &recorded.call;
-    match (call.outcome, summary) {
-        (_, Some(Summary::Failed { tests: Some(count) })) => format!("failed ({count} failed)"),
-        (_, Some(Summary::Failed { tests: None })) => "failed".to_owned(),
-        (Outcome::Error, _) => match call.exit_code {
-            Some(code) => format!("failed (exit code {code})"),
-            None => "failed".to_owned(),
-        },
-        (_, Some(Summary::NoTestsRan)) => "ran no tests".to_owned(),
-        (_, Some(Summary::Passed { tests: Some(count) })) => format!("passed ({count} passed)"),
-        (_, Some(Summary::Passed { tests: None })) => "passed".to_owned(),
-        (Outcome::Unknown, None) if is_running(call) => "did not end".to_owned(),
-        (Outcome::Unknown, None) => String::new(),
-        (Outcome::Ok, None) => {
-            let proven = recorded.intents.as_ref().is_some_and(|intents| {
-                let is_test = |command: &&SimpleCommand| command.does(Deed::Tests);
-                let all = intents.commands().iter().filter(is_test).count();
-                intents.proven_by_success().filter(is_test).count() == all
-                    && matches!(intents, Intents::Understood(_))
-            });
-            if proven { "ended well".to_owned() } else { "ended, its status is hidden".to_owned() }
-        }
-    }
-}
-
-/// Whether the transcript shows that the command went on in the background and nothing of its end: an answer came, in a
-/// file that says when calls end, and the call has no end.
-fn is_running(call: &Call) -> bool {
-    let is_answered = call.snippet.is_some() && call.at.is_some();
-    is_answered && call.ended_at.is_none() && !call.is_status_hidden && !call.user_stopped
 }

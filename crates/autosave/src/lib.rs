@@ -8,6 +8,7 @@
 mod begun_saves;
 pub mod build_state;
 pub mod buildguide;
+mod command_end;
 pub mod context;
 mod continuation;
 mod ended_save;
@@ -33,9 +34,10 @@ pub mod told_window;
 pub mod wish;
 
 pub use begun_saves::{EndedSaves, Listener};
+pub use command_end::CommandEnd;
 pub use continuation::{SIGNAL, continuation, signal};
 pub use ended_save::{ALLOW, EndedSave};
-pub use facts::{Facts, Occasion, Ran, WITHHELD};
+pub use facts::{Asked, Facts, Occasion, Ran, SHORT_PROMPT, WITHHELD};
 pub use look::{Gitleaks, Look};
 pub use mode::Switches;
 pub use planned_push::{NoPush, PlannedPush};

@@ -62,7 +62,7 @@ pub(crate) fn without_private_places(text: &str, root: &str, home: Option<&str>)
     static PATTERNS: OnceLock<Vec<(Regex, &str)>> = OnceLock::new();
     let compiled = || PLACES.iter().filter_map(|(pattern, shown)| Some((Regex::new(pattern).ok()?, *shown)));
     let patterns = PATTERNS.get_or_init(|| compiled().collect());
-    let mut told = without_folder(text, root, ".");
+    let mut told = without_folder(text, root, REPOSITORY);
     if let Some(home) = home {
         told = without_folder(&told, home, "~");
         // Claude Code names folders after the path of the project, with dashes.
@@ -73,6 +73,9 @@ pub(crate) fn without_private_places(text: &str, root: &str, home: Option<&str>)
     }
     told
 }
+
+/// Stands for the root, in sentences: a dot would end them.
+const REPOSITORY: &str = "the repository";
 
 /// Paths in the folder begin with `shown`; with nothing if that is where one is anyway.
 fn without_folder(text: &str, folder: &str, shown: &str) -> String {
@@ -89,7 +92,12 @@ fn without_folder(text: &str, folder: &str, shown: &str) -> String {
         rest = behind;
         match behind.strip_prefix('/') {
             _ if is_longer => told.push_str(folder),
-            Some(inside) if shown == "." && !inside.is_empty() => rest = inside,
+            Some(inside) if shown == REPOSITORY && !inside.starts_with("..") => {
+                let ends = |letter: char| letter.is_whitespace() || "\"'`()<>,;:".contains(letter);
+                let name = inside.split(ends).next().unwrap_or_default();
+                told.push_str(if name.trim_end_matches('.').is_empty() { shown } else { "" });
+                rest = inside;
+            }
             _ => told.push_str(shown),
         }
     }
@@ -117,7 +125,12 @@ mod tests {
     fn a_home_is_not_named() {
         assert_told(&[
             ("see /home/kim/work/app/src/a.rs", "see src/a.rs"),
-            ("in /home/kim/work/app", "in ."),
+            ("in /home/kim/work/app. Then", "in the repository. Then"),
+            (
+                "in '/home/kim/work/app/', see /home/kim/work/app/.",
+                "in 'the repository', see the repository.",
+            ),
+            ("/home/kim/work/app/.env /home/kim/work/app/..", ".env the repository/.."),
             ("cat /home/kim/.ssh/config", "cat ~/.ssh/config"),
             ("/Users/kim/notes.md and \"/root/x\"", "~/notes.md and \"~/x\""),
             ("file:///home/kim/a C:\\Users\\kim\\b", "file://~/a ~\\b"),

@@ -13,9 +13,10 @@ use keeping::snapshot::{LeftOut, NewSnapshot, SessionName, SnapshotError, Snapsh
 use stop::lock_file;
 use transcript::Agent;
 
-use crate::facts::{Occasion, Teller};
+use crate::facts::{self, Occasion, Teller};
 use crate::look::Look;
 use crate::notes::{self, NotesError};
+use crate::save_run;
 use crate::saving_settings::SavingSettings;
 use crate::secrets::Finding;
 use crate::session_notes::{self, NewNotes, SessionNotes};
@@ -48,6 +49,8 @@ pub struct Save {
     pub changed: Vec<BytePath>,
     /// What of that the user had staged, and stays so.
     pub staged: Vec<BytePath>,
+    /// Why nothing is pushed, whatever the settings say.
+    pub no_push: Option<String>,
 }
 
 /// What must not be committed of what a commit would add.
@@ -189,8 +192,9 @@ impl SaveError {
 }
 
 impl Save {
-    /// Snapshot, notes and commit. Whatever fails is in the answer; the notes are then as they were.
-    pub(crate) fn execute(&self) -> SaveOutcome {
+    /// Snapshot, notes and commit. Whatever fails is in the answer; the notes are then as they were. `last` is the last save
+    /// in the repository.
+    pub(crate) fn execute(&self, last: Option<&journal::Autosave>) -> SaveOutcome {
         self.saving.log_step("🚀 Executing checkpoint directly in hook");
         let file = lock_file(&self.saving.state, "autosave", &self.repository);
         let lock = match Lock::acquire(&file, OTHERS) {
@@ -205,8 +209,9 @@ impl Save {
         // What a killed save has staged is not the user's. Where it cannot be taken back, the commit says why.
         let _ = commit::recover(&self.repository, &self.saving.git, INDEX_LOCK);
         let ended = match self.dirty() {
-            Ok(dirty) if dirty.is_empty() => SaveOutcome::Nothing,
-            Ok(dirty) => self.save_all(&dirty),
+            Ok(dirty) if dirty.files.is_empty() => SaveOutcome::Nothing,
+            Ok(dirty) if last.is_some_and(|last| self.is_saved(last, &dirty)) => SaveOutcome::Nothing,
+            Ok(dirty) => self.save_all(&dirty.files),
             Err(error) => failed(SaveError::Git(error), None),
         };
         drop(lock);
@@ -231,10 +236,32 @@ impl Save {
     }
 
     /// Everything that differs from HEAD; work that is only untracked is work (A5).
-    fn dirty(&self) -> Result<Vec<ChangedFile>, changes::Error> {
-        let set: ChangeSet =
-            changes::start_in(self.repository.clone(), &self.saving.git)?.change_set(Request::Worktree)?;
-        Ok(set.files)
+    fn dirty(&self) -> Result<ChangeSet, changes::Error> {
+        changes::start_in(self.repository.clone(), &self.saving.git)?.change_set(Request::Worktree)
+    }
+
+    /// Whether nothing has happened since the last save: its commit is HEAD, its notes say the same, its snapshot has the same
+    /// files, and those that a save commits in any case are as they were committed.
+    fn is_saved(&self, last: &journal::Autosave, now: &ChangeSet) -> bool {
+        let is_own = |file: &ChangedFile| save_run::is_own_file(&file.path, self.agent, &self.settings);
+        let is_there = last.commit.is_some() && last.commit == now.head && last.branch == now.branch;
+        let says_the_same = || {
+            let section = self.section();
+            let newest = session_notes::newest(&self.repository.root);
+            newest.is_some_and(|notes| notes.ends_with(facts::without_time(&section)))
+        };
+        let has_the_same = || {
+            last.snapshot.as_deref().is_some_and(|snapshot| {
+                save_run::is_as_in_snapshot(
+                    &self.repository,
+                    &self.saving,
+                    self.agent,
+                    &self.settings,
+                    snapshot,
+                )
+            })
+        };
+        is_there && !now.files.iter().any(is_own) && says_the_same() && has_the_same()
     }
 
     fn save_all(&self, dirty: &[ChangedFile]) -> SaveOutcome {
@@ -330,7 +357,8 @@ impl Save {
     }
 
     fn new_notes<'a>(&'a self, section: &'a str) -> NewNotes<'a> {
-        NewNotes { index: self.notes_name(), body: section, at: self.occasion.at }
+        let title = if self.session.is_some() { "Notes on a session" } else { "Notes on the work" };
+        NewNotes { index: self.notes_name(), title, body: section, at: self.occasion.at }
     }
 
     fn in_head(&self, path: &BytePath) -> Result<Option<String>, SaveError> {
@@ -434,7 +462,7 @@ impl Save {
         if !notes::says(&self.repository.root, self.notes_name(), session_notes::INDEX) {
             paths.push(BytePath::from(self.notes_name()));
         }
-        self.with_notes(paths, &self.dirty().unwrap_or_default()).0
+        self.with_notes(paths, &self.dirty().map(|dirty| dirty.files).unwrap_or_default()).0
     }
 
     /// The notes and what else is wished for; and of that, what is not fit to be committed.
@@ -492,25 +520,31 @@ impl Save {
     pub fn message(&self, paths: &[BytePath]) -> String {
         let Occasion { reason, percent, iteration, .. } = self.occasion;
         let filled = |text: &str| {
-            let percent = percent.map_or_else(|| "?".to_owned(), |percent| percent.to_string());
-            let what = match paths.iter().any(|path| self.named().contains(path)) {
-                false => "Notes on the session",
-                true => "Notes on the session, and what its turn changed",
+            let known =
+                |number: Option<u64>| number.map_or_else(|| "?".to_owned(), |number| number.to_string());
+            let (percent, iteration) = (known(percent), known(iteration));
+            let what = match (paths.iter().any(|path| self.named().contains(path)), &self.session) {
+                (false, Some(_)) => "Notes on the session",
+                (true, Some(_)) => "Notes on the session, and what its turn changed",
+                (false, None) => "Notes on the work",
+                (true, None) => "Notes on the work, and what changed",
             };
             text.replace("{what}", what)
                 .replace("{reason}", &reason.sentence(self.occasion.percent))
                 .replace("{percent}", &percent)
                 .replace("{agent}", self.agent.name())
                 .replace("{branch}", self.branch.as_deref().unwrap_or("HEAD"))
-                .replace("{iteration}", &iteration.to_string())
+                .replace("{iteration}", &iteration)
         };
         let mut message = filled(self.settings.subject.trim());
         let body = filled(self.settings.body.trim());
         if !body.is_empty() {
             message.push_str(&format!("\n\n{body}"));
         }
-        let co_author = self.settings.co_author.as_deref().unwrap_or_else(|| co_author_of(self.agent)).trim();
-        if !co_author.is_empty() {
+        // Without a session no agent had a part in it.
+        let agent = self.session.as_ref().map(|_| co_author_of(self.agent));
+        let co_author = self.settings.co_author.as_deref().or(agent).map(str::trim);
+        if let Some(co_author) = co_author.filter(|co_author| !co_author.is_empty()) {
             message.push_str(&format!("\n\nCo-Authored-By: {co_author}"));
         }
         message.push('\n');

@@ -46,7 +46,7 @@ pub struct SaveOrder {
     at_ms: i64,
     reason: Reason,
     percent: Option<u64>,
-    iteration: u64,
+    iteration: Option<u64>,
     /// Which attempt this is at one crossing of the threshold, counted from 1.
     attempt: u32,
     /// The branch that HEAD was on when the save was ordered: it is committed there or not at all.
@@ -191,6 +191,7 @@ impl SaveOrder {
             notes: self.notes,
             changed: self.changed,
             staged: self.staged,
+            no_push: None,
         })
     }
 }

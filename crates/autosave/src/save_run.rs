@@ -11,7 +11,7 @@ use gate::{Changes, Inputs};
 use journal::{
     AutosaveId, AutosaveOutcome, Journal, JournalError, NewAutosave, PushState, SessionId, Turn, TurnId,
 };
-use keeping::snapshot::{LeftOut, PrunableReasons, Retention, WhichWorktrees};
+use keeping::snapshot::{LeftOut, PrunableReasons, Retention, Side, WhichWorktrees};
 use stop::{ClientEvent, policy_files};
 use text::OWN_PREFIX;
 use text::counted;
@@ -20,7 +20,7 @@ use transcript::Agent;
 use crate::build_state::{self, BuildState};
 use crate::buildguide;
 use crate::ended_save::{EndedSave, SaveResult, capitalised};
-use crate::facts::{Facts, Occasion, Teller};
+use crate::facts::{Asked, Facts, Occasion, Teller};
 use crate::look::Look;
 use crate::planned_push::{NoPush, PlannedPush};
 use crate::save::{BUILDGUIDE, Save, SaveOutcome, Saved, Taken, notes_of};
@@ -32,6 +32,9 @@ pub const COMPLETED: &str = "✅ Direct checkpoint execution completed";
 
 /// So many characters of a commit's id tell it from others.
 const SHORT: usize = 10;
+
+/// The last save that came to a commit is looked for among so many.
+const SAVES_LOOKED_AT: usize = 20;
 
 /// What came of it.
 #[derive(Debug)]
@@ -71,7 +74,7 @@ impl Save {
         agent: Agent,
         occasion: Occasion,
         inputs: &Inputs,
-        asked: Option<&str>,
+        asked: Asked<'_>,
     ) -> (Self, Facts) {
         let look = saving.look(&settings);
         let mut facts = Facts::new(occasion, inputs, asked, &look);
@@ -98,6 +101,7 @@ impl Save {
             notes,
             changed,
             staged,
+            no_push: None,
         };
         (save, facts)
     }
@@ -139,13 +143,16 @@ impl Save {
         turn: Option<TurnId>,
     ) -> (SaveReport, Result<Option<AutosaveId>, JournalError>) {
         let started = Instant::now();
-        let ended = self.execute();
+        let root = &self.repository.root;
+        let recent = journal.read(|reader| reader.recent_autosaves(Some(root), SAVES_LOOKED_AT));
+        let last = recent.unwrap_or_default().into_iter().find(|save| save.commit.is_some());
+        let ended = self.execute(last.as_ref());
         let push = match &ended {
             SaveOutcome::Saved(saved) => self.planned_push(&saved.commit.id),
             _ => Push::None(None),
         };
         let report = SaveReport { occasion: self.occasion, ended, push, took: started.elapsed() };
-        let recorded = report.record(journal, &self.repository.root, session, turn);
+        let recorded = report.record(journal, root, session, turn);
         if report.snapshot().is_some() {
             self.forget_old_snapshots();
         }
@@ -170,6 +177,9 @@ impl Save {
     }
 
     fn planned_push(&self, commit: &str) -> Push {
+        if self.no_push.is_some() {
+            return Push::None(self.no_push.clone());
+        }
         match PlannedPush::of(&self.repository, &self.saving.git, &self.settings, Some(commit)) {
             Ok(planned) => Push::Started(planned),
             Err(NoPush::Unwanted(why)) => Push::None(Some(why)),
@@ -392,6 +402,22 @@ fn read_plans(facts: &mut Facts, root: &Path, look: &Look) {
         .map(|item| teller.item(&item.text));
     facts.build =
         read(build_state::PATH).and_then(|text| teller.told(&text)).and_then(|text| BuildState::read(&text));
+}
+
+/// Whether the working tree is as a snapshot has it, apart from what saves write themselves.
+pub(crate) fn is_as_in_snapshot(
+    repository: &Repository,
+    saving: &SavingSettings,
+    agent: Agent,
+    settings: &Autosave,
+    snapshot: &str,
+) -> bool {
+    let scratch = &saving.temporary;
+    let differences = saving.snapshots(repository).and_then(|snapshots| {
+        let snapshot = snapshots.find(snapshot)?;
+        snapshots.diff(Side::Snapshot(&snapshot), Side::WorkingTree { scratch }, &[])
+    });
+    differences.is_ok_and(|all| all.iter().all(|one| is_own_file(&one.path, agent, settings)))
 }
 
 /// Whether a save writes or commits the file in any case.

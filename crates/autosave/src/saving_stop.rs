@@ -5,7 +5,6 @@ use agents::Answer;
 use changes::Request;
 use gate::policy::{Autosave, AutosaveMode};
 use journal::{AutosaveOutcome, Journal, JournalError, NewAutosave, PushState, SessionId, TurnId};
-use keeping::snapshot::Side;
 use serde_json::Value;
 use stop::{ClientEvent, Delivery, JudgedStop, baseline, trust, turn_of};
 use text::OWN_PREFIX;
@@ -13,7 +12,7 @@ use text::OWN_PREFIX;
 use crate::begun_saves::{EndedSaves, Listener};
 use crate::context::{self, Windows};
 use crate::ended_save::{EndedSave, SaveResult};
-use crate::facts::{Facts, Occasion};
+use crate::facts::{Asked, Facts, Occasion, SHORT_PROMPT};
 use crate::reason::Reason;
 use crate::save::Save;
 use crate::save_order::{SaveOrder, take_ended};
@@ -92,7 +91,7 @@ impl SavingStop {
         let is_looping = self.wish.switches.is_looping;
         let reason = if is_looping { Reason::LoopModeEnforced } else { Reason::ContextThreshold };
         let percent = self.percent(settings).ok().flatten();
-        let occasion = Occasion { at: self.judged.event.now, reason, percent, iteration: 0 };
+        let occasion = Occasion { at: self.judged.event.now, reason, percent, iteration: None };
         let JudgedStop { event, case, journal, turn, .. } = &mut self.judged;
         let turn = journal.write(|writing| {
             let session = writing.see_session(&event.seen(Some(&case.root)), event.now)?.id;
@@ -135,7 +134,7 @@ impl SavingStop {
             let Some(attempt) = writing.crosses(session, percent, threshold, rearm)? else {
                 return Ok(None);
             };
-            let iteration = writing.iterations(session)? + 1;
+            let iteration = Some(writing.iterations(session)? + 1);
             let turn = turn_of(writing, session, &turn.known, event)?;
             let occasion = Occasion { at: event.now, reason, percent: Some(percent), iteration };
             Ok(Some(Due { occasion, attempt, is_repeated, session, turn }))
@@ -211,12 +210,16 @@ impl SavingStop {
         }
     }
 
-    fn prepare(&self, settings: &Autosave, occasion: Occasion) -> Option<(Save, Facts)> {
-        let JudgedStop { event, case, turn, .. } = &self.judged;
-        let (repository, asked) = (case.repository.clone()?, self.asked());
+    fn prepare(&mut self, settings: &Autosave, occasion: Occasion) -> Option<(Save, Facts)> {
+        let asked = self.asked();
+        let JudgedStop { event, case, turn, journal, .. } = &mut self.judged;
+        let repository = case.repository.clone()?;
+        let before = turn.known.session.as_ref().and_then(|session| {
+            journal.read(|reader| reader.last_longer_prompt(session.id, SHORT_PROMPT)).ok().flatten()
+        });
         let (settings, saving, agent) = (settings.clone(), self.saving.clone(), event.payload.agent);
-        let (save, facts) =
-            Save::new(repository, settings, saving, agent, occasion, &turn.inputs, asked.as_deref());
+        let asked = Asked { prompt: asked.as_deref(), before: before.as_deref(), elsewhere: None };
+        let (save, facts) = Save::new(repository, settings, saving, agent, occasion, &turn.inputs, asked);
         let save = Save { session: Some(event.session.clone()), turn_key: turn.known.key.clone(), ..save };
         let save = save.of_turn(turn.known.turn.as_ref());
         Some((save, facts))
@@ -266,7 +269,8 @@ impl SavingStop {
         let JudgedStop { event, case, journal, .. } = &mut self.judged;
         let recorded = journal.write(|writing| {
             let session = writing.see_session(&event.seen(Some(&case.root)), event.now)?.id;
-            Ok((session, writing.iterations(session)? + 1, writing.latest_turn(session)?.map(|turn| turn.id)))
+            let iteration = Some(writing.iterations(session)? + 1);
+            Ok((session, iteration, writing.latest_turn(session)?.map(|turn| turn.id)))
         });
         let (session, iteration, turn) = match recorded {
             Ok(recorded) => recorded,
@@ -295,13 +299,7 @@ impl SavingStop {
             .is_ok_and(|set| !set.files.is_empty() && set.scope == change_set::Scope::TurnBaseline);
         let Some(last) = last.and_then(|last| last.snapshot) else { return changed };
         let agent = self.judged.event.payload.agent;
-        let scratch = &self.saving.temporary;
-        let differs = self.saving.snapshots(&repository).and_then(|snapshots| {
-            let last = snapshots.find(&last)?;
-            let found = snapshots.diff(Side::Snapshot(&last), Side::WorkingTree { scratch }, &[])?;
-            Ok(found.iter().any(|difference| !save_run::is_own_file(&difference.path, agent, autosave)))
-        });
-        changed && differs.unwrap_or(true)
+        changed && !save_run::is_as_in_snapshot(&repository, &self.saving, agent, autosave, &last)
     }
 }
 

@@ -53,6 +53,7 @@ struct MadeFiles {
 pub(crate) struct NewNotes<'a> {
     /// The client's notes file.
     pub(crate) index: &'a str,
+    pub(crate) title: &'a str,
     /// Markdown.
     pub(crate) body: &'a str,
     pub(crate) at: Timestamp,
@@ -61,7 +62,7 @@ pub(crate) struct NewNotes<'a> {
 impl NewNotes<'_> {
     /// The file of this save, by its time and content: the same said twice is one file.
     pub(crate) fn file(&self) -> (String, String) {
-        let text = format!("# Notes on a session\n\n{}\n", self.body.trim_matches('\n'));
+        let text = format!("# {}\n\n{}\n", self.title, self.body.trim_matches('\n'));
         let time = self.at.strftime("%Y%m%dT%H%M%SZ");
         (format!("{FOLDER}/{time}-{}.md", short_hash(&text)), text)
     }
@@ -173,6 +174,12 @@ pub(crate) fn bring_back(root: &Path, aside: &Path, in_head: impl Fn(&BytePath) 
     (made.root, made.aside) = (root.to_owned(), aside.to_owned());
     made.paths.retain(|path| has(path) && in_head(path) == Some(None));
     made.remove();
+}
+
+/// What the last save says. The names of the files begin with the time.
+pub(crate) fn newest(root: &Path) -> Option<String> {
+    let files = fs_err::read_dir(root.join(FOLDER)).ok()?.flatten();
+    fs_err::read_to_string(files.map(|file| file.path()).max()?).ok()
 }
 
 /// Whether a path is a file of notes.

@@ -77,9 +77,8 @@ pub(crate) fn at(git_dir: &Path, seconds: i64) -> Option<HeadThen> {
         let before = place;
         place += line.len() as u64;
         let (who, _) = line.split_once('\t').unwrap_or((line, ""));
-        let time = who.trim_end().rsplit(' ').nth(1).and_then(|time| time.parse::<i64>().ok());
         let is_cut = number == 0 && start > 0;
-        if is_cut || time.is_none_or(|time| time <= seconds) {
+        if is_cut || !is_later(who, seconds) {
             continue;
         }
         let mut ids = who.split(' ').map(str::to_owned);
@@ -91,6 +90,26 @@ pub(crate) fn at(git_dir: &Path, seconds: i64) -> Option<HeadThen> {
         });
     }
     None
+}
+
+/// The branch that HEAD was on at an instant and has left since; `None` where the log tells of no such thing.
+pub(crate) fn left_since(git_dir: &Path, seconds: i64) -> Option<String> {
+    let text = read_part(git_dir, size(git_dir)?.saturating_sub(LARGEST_PART))?;
+    let later =
+        text.lines().filter_map(|line| line.split_once('\t')).filter(|(who, _)| is_later(who, seconds));
+    let mut left = later.filter_map(|(_, message)| branch_left(message));
+    left.next().map(str::to_owned)
+}
+
+fn branch_left(message: &str) -> Option<&str> {
+    let names = message.strip_prefix("checkout: moving from ")?;
+    names.split_once(" to ").map(|(branch, _)| branch)
+}
+
+/// Whether a line of the log, up to its message, was written after the second of the instant.
+fn is_later(who: &str, seconds: i64) -> bool {
+    let time = who.trim_end().rsplit(' ').nth(1).and_then(|time| time.parse::<i64>().ok());
+    time.is_some_and(|time| time > seconds)
 }
 
 fn read_part(git_dir: &Path, from: u64) -> Option<String> {
@@ -117,9 +136,8 @@ fn movements(text: &str, old: Option<&str>, new: Option<&str>) -> HeadMovements 
         };
         linear &= starts_here && is_plain_commit(message);
         position = Some(to.to_owned());
-        if let Some(names) = message.strip_prefix("checkout: moving from ") {
-            left.extend(names.split_once(" to ").map(|(branch, _)| branch.to_owned()));
-        } else if !is_mere_move(message) {
+        left.extend(branch_left(message).map(str::to_owned));
+        if !is_mere_move(message) {
             made.insert(to.to_owned());
         }
     }
@@ -221,6 +239,22 @@ mod tests {
             found,
             [then("a", 1, true), then("a", 1, false), then("b", 2, false), then("b", 2, false), None]
         );
+    }
+
+    #[test]
+    fn the_log_tells_which_branch_was_left_first_since_an_instant() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = |message: &str, time: i64| format!("a a A B <c> {time} +0000\t{message}\n");
+        fs_err::create_dir(folder.path().join("logs")).unwrap();
+        let lines = [
+            line("checkout: moving from main to feature", 10),
+            line("commit: checkout: moving from x to y", 20),
+            line("checkout: moving from feature to other", 30),
+        ];
+        fs_err::write(folder.path().join("logs/HEAD"), lines.concat()).unwrap();
+        let found = [9, 10, 29, 30].map(|seconds| left_since(folder.path(), seconds));
+        let names = found.each_ref().map(Option::as_deref);
+        assert_eq!(names, [Some("main"), Some("feature"), Some("feature"), None]);
     }
 
     /// Somebody else's commit came between: it is not for certain that all of it is ours.

@@ -113,6 +113,11 @@ impl Repository {
         reflog::at(&self.git_dir, instant.as_second())?.commit
     }
 
+    /// The branch that HEAD was on at an instant and has left since, by HEAD's log.
+    pub fn branch_left_since(&self, instant: Timestamp) -> Option<String> {
+        reflog::left_since(&self.git_dir, instant.as_second())
+    }
+
     /// Whether the working tree was made after an instant, by the beginning of HEAD's log.
     pub fn is_made_since(&self, instant: Timestamp) -> bool {
         reflog::at(&self.git_dir, instant.as_second()).is_some_and(|then| then.is_made_since)

@@ -73,9 +73,16 @@ pub(crate) fn find(
     })
 }
 
-/// What of a run can be gone on with: it is not complete, or its plan has changed since; and nobody has it in hand.
+/// What of a run can be gone on with: it is not complete, or it is the newest of its title and its plan has changed since; and
+/// nobody has it in hand. An older one that is complete is the result of what was asked then.
 pub(crate) fn is_resumable(found: &FoundRun) -> bool {
-    let is_wanted = |record: Record| record.is_unfinished() || is_plan_changed(&found.layout, &record);
+    let is_newest = || {
+        let (title, run) = (found.layout.title(), found.layout.run());
+        let newest = runs::all(found.layout.root()).into_iter().find(|run| run.layout.title() == title);
+        newest.is_some_and(|newest| newest.layout.run() == run)
+    };
+    let is_wanted =
+        |record: Record| record.is_unfinished() || (is_plan_changed(&found.layout, &record) && is_newest());
     Record::read(&found.layout.events()).is_ok_and(is_wanted) && !control::is_taken(&found.layout)
 }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use change_set::ChangeSet;
+use outputs::Shown;
 use programs::repository::Repository;
 use programs::shell::{Directory, Intents};
 use serde::{Deserialize, Serialize};
@@ -237,6 +238,18 @@ impl RecordedCall {
             _ => None,
         };
         Self { call, intents }
+    }
+
+    /// What the output shows, all of it if the transcript was at hand.
+    pub fn shown(&self) -> Cow<'_, Shown> {
+        self.call.output.shown().map_or_else(
+            || {
+                let mut scan = outputs::Scan::new();
+                scan.feed(self.call.snippet.as_deref().unwrap_or_default());
+                Cow::Owned(scan.finish())
+            },
+            Cow::Borrowed,
+        )
     }
 }
 

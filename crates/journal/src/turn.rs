@@ -112,6 +112,18 @@ impl Reading<'_> {
         Ok(span.into_iter().next_back().filter(|_| turns > 1).map(|first| UnjudgedTurns { first, turns }))
     }
 
+    /// The last prompt of the session that is longer than so many characters.
+    pub fn last_longer_prompt(
+        &self,
+        session: SessionId,
+        characters: usize,
+    ) -> Result<Option<String>, JournalError> {
+        let longer =
+            "SELECT prompt FROM turns WHERE session = ?1 AND length(prompt) > ?2 ORDER BY id DESC LIMIT 1";
+        let characters = i64::try_from(characters).unwrap_or(i64::MAX);
+        self.row("read the last longer prompt", longer, [session.0, characters], |row| row.get(0))
+    }
+
     pub fn latest_turn(&self, session: SessionId) -> Result<Option<Turn>, JournalError> {
         let latest = format!("SELECT {COLUMNS} FROM turns WHERE session = ?1 ORDER BY id DESC LIMIT 1");
         self.row("read the latest turn", &latest, [session.0], Turn::from_row)

@@ -37,10 +37,12 @@ impl SimpleCommand {
             return false;
         }
         let is = |fact| self.row().is_some_and(|row| row.is(fact));
-        if is(Fact::AnyWords) {
-            return true;
-        }
         let (later, earlier) = (Selection::of(self), Selection::of(earlier));
+        if is(Fact::AnyWords) {
+            // Two remotes are two places, whatever else a push names.
+            let mut remotes = later.words.first().into_iter().zip(earlier.words.first());
+            return self.deed() != Deed::Pushes || remotes.all(|(remote, other)| remote == other);
+        }
         let covers = |word: &&str| later.words.iter().any(|wider| contains(wider, word));
         let covered = match (later.words.is_empty(), earlier.words.is_empty()) {
             (true, _) if is(Fact::TakesAll) => true,

@@ -157,6 +157,9 @@ pub struct Call {
     /// It ended, but the client does not say with which status; what the output shows decides.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_status_hidden: bool,
+    /// It went on in the background, and the last look at it found it running.
+    #[serde(skip)]
+    pub is_running: bool,
     /// The folder in which a shell command was started, where the client says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,

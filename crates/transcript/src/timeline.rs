@@ -160,9 +160,10 @@ impl Timeline {
                 self.settle(place, result);
             }
         }
-        if let Some(TaskReport { id, outcome, exit_code, output, .. }) = task
+        if let Some(TaskReport { id, outcome, exit_code, is_running, output }) = task
             && let Some(&place) = self.tasks.get(&id)
         {
+            self.task_runs(place, is_running);
             self.task_ended(place, outcome, exit_code, None);
             self.task_printed(place, output);
         }
@@ -191,6 +192,7 @@ impl Timeline {
         // A script has no exit code; a look that failed for its own reasons has none either.
         if let Some(&started) = self.tasks.get(&task) {
             self.task_printed(started, std::mem::take(&mut result.output));
+            self.task_runs(started, result.running_as.is_some());
         }
         let ended = result.exit_code.is_some() || (task.starts_with(SCRIPT) && result.outcome == Outcome::Ok);
         if let Some(&started) = self.tasks.get(&task)
@@ -231,6 +233,13 @@ impl Timeline {
         }
         if at.is_some() {
             call.ended_at = at;
+        }
+    }
+
+    /// What the last look at a task says. One that tells nothing of it takes back what an earlier one said.
+    fn task_runs(&mut self, place: usize, is_running: bool) {
+        if let Some(call) = self.calls.get_mut(place) {
+            call.is_running = is_running;
         }
     }
 

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use autosave::{Occasion, PlannedPush, Push, Reason, Save, SaveOutcome, SaveReport};
+use autosave::{Asked, Occasion, PlannedPush, Push, Reason, SHORT_PROMPT, Save, SaveOutcome, SaveReport};
 use changes::{Baseline, Request};
-use gate::policy::{Autosave, PushRules, PushWhen};
+use gate::policy::Autosave;
 use gate::{Changes, Inputs};
 use jiff::Timestamp;
 use journal::{Journal, PushState, Session, Turn};
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
     let state = journal_access::state_directory()?;
     let mut journal = journal_access::open_or_create(&state)?;
     let found = saving_environment::of_repository(&repository.root, Some(&mut journal));
-    let (mut settings, is_ignored) = found.map_err(|problems| {
+    let (settings, is_ignored) = found.map_err(|problems| {
         let count = counted(problems.0.len(), "mistake");
         CommandError::usage(format!("the settings have {count}:\n{problems}"))
             .hint("nothing is saved until you fix them")
@@ -73,12 +73,11 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
     if !arguments.json {
         warn_of_kinds(&settings, printer);
     }
-    if arguments.no_push {
-        settings.push = Some(PushRules::all(PushWhen::Never));
-    }
     let session = session(&mut journal, &repository.root)?;
     let agent = agent(arguments, session.as_ref(), &repository.root);
-    let (save, turn) = prepare(&folder, repository, settings, agent, session.as_ref(), &mut journal, state)?;
+    let (mut save, turn) =
+        prepare(&folder, repository, settings, agent, session.as_ref(), &mut journal, state)?;
+    save.no_push = arguments.no_push.then(|| "you passed `--no-push`".to_owned());
     if arguments.dry_run {
         return show(arguments, &save, printer);
     }
@@ -161,10 +160,12 @@ fn prepare(
 ) -> Result<(Save, Option<Turn>), CommandError> {
     let transcript = session.filter(|session| session.agent == agent.name());
     let reading = reading(agent, transcript.and_then(|session| session.transcript.as_deref()));
-    let (turn, iteration) = match session {
-        Some(session) => journal
-            .read(|reader| Ok((reader.latest_turn(session.id)?, reader.iterations(session.id)? + 1)))?,
-        None => (None, 1),
+    let (turn, iteration, before) = match session.map(|session| session.id) {
+        Some(session) => journal.read(|reader| {
+            let before = reader.last_longer_prompt(session, SHORT_PROMPT)?;
+            Ok((reader.latest_turn(session)?, Some(reader.iterations(session)? + 1), before))
+        })?,
+        None => (None, None, None),
     };
     let baseline: Option<Baseline> = turn
         .as_ref()
@@ -177,9 +178,18 @@ fn prepare(
     let percent = reading.usage.as_ref().and_then(|usage| usage.percent);
     let asked = reading.turn.as_ref().map(|turn| turn.prompt.clone());
     let asked = asked.or_else(|| turn.as_ref().map(|turn| turn.prompt.clone()));
+    // Somebody may have switched to another branch since.
+    let began = match (&baseline, &turn) {
+        (Some(baseline), _) => baseline.branch.clone(),
+        (None, Some(turn)) => repository.branch_left_since(turn.opened_at),
+        (None, None) => None,
+    };
+    let elsewhere = began.filter(|branch| set.branch.as_ref().is_some_and(|now| now != branch));
     let inputs = Inputs::of_reading(reading, Changes::Known(set), folder.to_string_lossy().into_owned());
     let occasion = Occasion { at: Timestamp::now(), reason: Reason::Asked, percent, iteration };
-    let (save, _) = Save::new(repository, settings, saving, agent, occasion, &inputs, asked.as_deref());
+    let asked =
+        Asked { prompt: asked.as_deref(), before: before.as_deref(), elsewhere: elsewhere.as_deref() };
+    let (save, _) = Save::new(repository, settings, saving, agent, occasion, &inputs, asked);
     let save = Save {
         session: session.map(|session| session.client_id.clone()),
         turn_key: turn.as_ref().and_then(|turn| turn.key.clone()),
@@ -243,6 +253,9 @@ fn refusal(save: &Save, git: &changes::GitProgram) -> Option<String> {
 
 /// Where it would be pushed to.
 fn destination(save: &Save, git: &changes::GitProgram) -> String {
+    if let Some(why) = &save.no_push {
+        return format!("none, {why}");
+    }
     match PlannedPush::of(&save.repository, git, &save.settings, None) {
         Ok(push) => format!("to `{}` of `{}`{}", push.branch, push.remote, push.consequences),
         Err(why) => format!("none, {why}"),

@@ -1,6 +1,6 @@
 //! What the output of a call says about how its runs ended.
 
-use outputs::{ErrorKind, Shown, Summary};
+use outputs::{ErrorKind, Summary};
 
 use crate::inputs::RecordedCall;
 
@@ -19,17 +19,7 @@ pub(crate) struct Printed {
 
 impl Printed {
     pub(crate) fn of(recorded: &RecordedCall) -> Self {
-        match recorded.call.output.shown() {
-            Some(shown) => Self::in_output(shown),
-            None => {
-                let mut scan = outputs::Scan::new();
-                scan.feed(recorded.call.snippet.as_deref().unwrap_or_default());
-                Self::in_output(&scan.finish())
-            }
-        }
-    }
-
-    fn in_output(shown: &Shown) -> Self {
+        let shown = recorded.shown();
         let summary = shown.summary();
         Self {
             summary,

@@ -78,8 +78,8 @@ fn a_dry_run_shows_and_does_nothing() {
     - Branch: `main`
     - Asked: `Fix the counting`
     - Files changed: `src/lib.rs`
-    - Tests: none were run
-    - Open errors: none
+    - Tests: not known, the transcript could not be read
+    - Open errors: none known
 
     Commit of .checkstone/notes/[id].md, AGENTS.md:
 
@@ -159,6 +159,75 @@ fn a_dry_run_tells_of_the_push_and_of_what_stands_in_the_way() {
     Nothing was done, and nothing would be committed: HEAD is on no branch; create one first.
     --- stderr
     ");
+}
+
+/// By a person in a repository in which no agent has worked: nothing is said of a session, and no agent had a part in it. A second
+/// save of the same has nothing to add, whenever it comes.
+#[test]
+fn by_hand_without_a_session_only_what_is_known_is_said() {
+    let world = World::new("");
+    world.write("src/lib.rs", "pub fn two() -> u32 { 2 }\n");
+    let output = world.checkstone(&["autosave", "--no-push"]).answer();
+    insta::assert_snapshot!(without_durations(&output.stdout), @"
+    ✓ notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree
+    · not pushed: you passed `--no-push`
+    ");
+    insta::assert_snapshot!(without_durations(world.notes()), @"
+    # Notes on the work
+
+    - When: [time], somebody asked for it (no session is known here)
+    - Branch: `main`
+    - Files changed: `src/lib.rs`
+    ");
+    insta::assert_snapshot!(world.git(&["log", "-1", "--format=%B"]), @"
+    checkpoint: auto-checkpoint
+
+    Notes on the work, since somebody asked for it.
+    ");
+    let (_, told) = run(&world, &["autosave", "--dry-run", "--no-push", "--json"]);
+    assert_eq!(told["push"]["detail"], "none, you passed `--no-push`");
+    let notes = world.git(&["ls-files", ".checkstone/notes"]);
+    let earlier = format!(".checkstone/notes/20200102T030405Z-{}", notes.rsplit_once('-').unwrap().1);
+    // As if it had been saved long ago.
+    world.git(&["mv", &notes, &earlier]);
+    world.git(&["commit", "--quiet", "--amend", "--no-edit"]);
+    let journal = rusqlite::Connection::open(world.workplace.path("state/journal.db")).unwrap();
+    journal.execute("UPDATE autosaves SET commit_id = ?1", [world.git(&["rev-parse", "HEAD"])]).unwrap();
+    let (code, told) = run(&world, &["autosave", "--json"]);
+    assert_eq!((code, told["outcome"].as_str(), world.commits()), (0, Some("nothing"), 2), "{told:#}");
+    world.write("buildguide.md", "- [x] all of it\n");
+    let (code, told) = run(&world, &["autosave", "--json"]);
+    assert_eq!((code, told["outcome"].as_str(), world.commits()), (0, Some("saved"), 3), "{told:#}");
+    // The same name, but another content.
+    world.write("src/lib.rs", "pub fn two() -> u32 { 1 + 1 }\n");
+    let (code, told) = run(&world, &["autosave", "--json"]);
+    assert_eq!((code, told["outcome"].as_str(), world.commits()), (0, Some("saved"), 4), "{told:#}");
+}
+
+/// Somebody who has switched to another branch since is not told that the agent was asked for it there.
+#[test]
+fn by_hand_on_another_branch_the_branch_of_the_turn_is_named() {
+    let section = |world: World| {
+        world.prompt("Fix the counting");
+        world.turn_of("claude-opus-4-1", "Fix the counting", None, &[("cargo test", false)]);
+        world.stop();
+        let journal = rusqlite::Connection::open(world.workplace.path("state/journal.db")).unwrap();
+        journal.execute("UPDATE turns SET opened_at = 1 WHERE baseline IS NULL", []).unwrap();
+        world.git(&["checkout", "--quiet", "-b", "other"]);
+        world.write("other.txt", "other\n");
+        let (_, told) = run(&world, &["autosave", "--dry-run", "--json"]);
+        without_durations(told["section"].as_str().unwrap())
+    };
+    let known_at_the_prompt = section(World::with_policy(Some("presets = [\"rust\"]\n"), ""));
+    insta::assert_snapshot!(known_at_the_prompt, @"
+    - When: [time], somebody asked for it (save 1 of the session)
+    - Branch: `other`
+    - Asked (of a turn that began on `main`): `Fix the counting`
+    - Files changed: `other.txt`
+    - Tests (of a turn that began on `main`): `cargo test` failed (exit code 3)
+    - Open errors (of a turn that began on `main`): ``A command returned errors — verify the issue is resolved (`cargo test`)``
+    ");
+    assert_eq!(section(World::new("")), known_at_the_prompt, "known by git's log of HEAD");
 }
 
 /// What a person has to know, or can do about it, is said.

@@ -336,8 +336,8 @@ fn a8_a_missing_notes_file_is_made() {
     - Branch: `main`
     - Asked: `Do it`
     - Files changed: `src/lib.rs`
-    - Tests: none were run
-    - Open errors: none
+    - Tests: not known, the transcript could not be read
+    - Open errors: none known
 
     ---
     ## Last Session
@@ -350,8 +350,8 @@ fn a8_a_missing_notes_file_is_made() {
     - Branch: `main`
     - Asked: `Do it`
     - Files changed: `src/lib.rs`
-    - Tests: none were run
-    - Open errors: none
+    - Tests: not known, the transcript could not be read
+    - Open errors: none known
 
     ---
     ## Last Session
@@ -364,8 +364,8 @@ fn a8_a_missing_notes_file_is_made() {
     - Branch: `main`
     - Asked: `Do it`
     - Files changed: `src/lib.rs`
-    - Tests: none were run
-    - Open errors: none
+    - Tests: not known, the transcript could not be read
+    - Open errors: none known
     ");
 }
 
@@ -763,7 +763,7 @@ fn a12_a_secret_that_is_cut_does_not_get_into_the_notes() {
     - Asked: `(withheld: it looks like a secret)`
     - Files changed: `src/lib.rs`
     - Tests: none were run
-    - Commands: `(withheld: it looks like a secret)` failed (exit code 3)
+    - Commands: `(withheld: it looks like a secret)` failed (exit code 3), another one ended well
     - Open errors: `(withheld: it looks like a secret)`
     ");
     assert_eq!(notes.matches("(withheld: ").count(), 3, "{notes}");

@@ -114,26 +114,22 @@ fn a10_notes_of_a_save_that_was_ended_are_put_back_by_the_next() {
 
     Notes on the sessions here are in `.checkstone/notes/`, one file for each save. Their names begin with the time: the last one is the newest.
 
-    # Notes on a session
+    # Notes on the work
 
-    - When: [time], somebody asked for it (save 1 of the session)
+    - When: [time], somebody asked for it (no session is known here)
     - Branch: `main`
     - Files changed: `CLAUDE.md`, `src/lib.rs`
-    - Tests: none were run
-    - Open errors: none
 
     ---
     ## Last Session
 
     Notes on the sessions here are in `.checkstone/notes/`, one file for each save. Their names begin with the time: the last one is the newest.
 
-    # Notes on a session
+    # Notes on the work
 
-    - When: [time], somebody asked for it (save 1 of the session)
+    - When: [time], somebody asked for it (no session is known here)
     - Branch: `main`
     - Files changed: `src/lib.rs`
-    - Tests: none were run
-    - Open errors: none
     ");
 }
 

@@ -8,12 +8,15 @@ use crate::inputs::RecordedCall;
 use crate::rules::chain;
 use crate::work::Paths;
 
-/// The same words, or the same tool on the same files.
+/// The same words in the same folder, or the same tool on the same files.
 pub(super) fn is_same(one: &Call, other: &Call) -> bool {
     let words =
         |call: &Call| call.command.as_ref().map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
     match one.kind {
-        Kind::Shell => other.kind == Kind::Shell && words(one) == words(other),
+        Kind::Shell => {
+            let is_there = one.cwd.as_ref().zip(other.cwd.as_ref()).is_none_or(|(one, other)| one == other);
+            other.kind == Kind::Shell && is_there && words(one) == words(other)
+        }
         _ => one.tool == other.tool && one.paths == other.paths,
     }
 }
