@@ -17,6 +17,8 @@ const LARGEST: usize = 256 << 10;
 const MOST_OF_STAGE: usize = 100;
 /// A longer list in a metrics file is data.
 const LONGEST_LIST: usize = 8;
+/// More figures of one name, each of something else, are a series; the last one of it counts.
+const LONGEST_SERIES: usize = 12;
 /// So many columns has a table of a fan-out; the events and the files have the rest.
 const MOST_COLUMNS: usize = 12;
 const MOST_ROWS: usize = 300;
@@ -43,11 +45,22 @@ pub(super) fn metrics(layout: &Layout, story: &Story) -> (Vec<Metric>, Vec<Strin
     let (mut metrics, mut unread) = (Vec::new(), Vec::new());
     for stage in &story.stages {
         let mut of_stage = StageMetrics { stage, found: Vec::new(), places: HashMap::new() };
-        for said in said.remove(stage.id.as_str()).unwrap_or_default() {
-            let remark = stage.remark(said.attempt);
-            for (name, value) in of_marker(&said.marker) {
-                of_stage.put(name, value, &said.parameters, remark.clone());
-            }
+        let said = said.remove(stage.id.as_str()).unwrap_or_default();
+        let figures: Vec<(&StageMarker, MarkerFigure)> = said
+            .into_iter()
+            .flat_map(|said| of_marker(&said.marker).into_iter().map(move |figure| (said, figure)))
+            .collect();
+        let mut series: HashMap<(u32, &str), HashSet<&str>> = HashMap::new();
+        for (said, figure) in &figures {
+            series.entry((said.attempt, &figure.name)).or_default().insert(&figure.of);
+        }
+        for (said, figure) in &figures {
+            let length = series.get(&(said.attempt, figure.name.as_str())).map_or(0, HashSet::len);
+            let name = match figure.of.as_str() {
+                of if !of.is_empty() && length <= LONGEST_SERIES => format!("{} ({of})", figure.name),
+                _ => figure.name.clone(),
+            };
+            of_stage.put(name, figure.value.clone(), &said.parameters, stage.remark(said.attempt));
         }
         let accepted = stage.accepted.clone().unwrap_or_default();
         for artifact in stage.artifacts.iter().filter(|artifact| is_metrics_file(&artifact.path)) {
@@ -178,10 +191,18 @@ pub(super) fn is_metrics_file(path: &str) -> bool {
     name.strip_suffix(".json").is_some_and(|stem| stem.contains("metric"))
 }
 
+/// What a marker says.
+struct MarkerFigure {
+    name: String,
+    /// What it is of: `split = test`.
+    of: String,
+    value: String,
+}
+
 /// Names and values, in each of the ways to write them: `[METRIC:loss=0.1]`, `[METRIC:loss] 0.1`, `[METRIC:loss:0.1]`,
-/// `[METRIC] loss = 0.1`, `[METRIC] loss 0.1`. Pairs beside the
-/// figure of a name say what it is of, and are part of the name: `[METRIC:loss:split=test] 0.1`.
-fn of_marker(marker: &Marker) -> Vec<(String, String)> {
+/// `[METRIC] loss = 0.1`, `[METRIC] loss 0.1`. Pairs beside the figure of a name say what it is of:
+/// `[METRIC:loss:split=test] 0.1`.
+fn of_marker(marker: &Marker) -> Vec<MarkerFigure> {
     let mut found: Vec<(String, String)> = Vec::new();
     let text = || marker.text.clone();
     match &marker.subtype {
@@ -203,19 +224,17 @@ fn of_marker(marker: &Marker) -> Vec<(String, String)> {
         }
     }
     let pairs = || marker.attributes.iter().filter(|(_, value)| !value.is_empty());
-    match found.first_mut() {
-        Some((name, value)) if marker.subtype.is_some() && is_figure(value) => {
-            let of: Vec<String> = pairs().map(|(key, value)| format!("{key} = {value}")).collect();
-            if !of.is_empty() {
-                *name = format!("{name} ({})", of.join(", "));
-            }
+    let mut of = String::new();
+    match found.first() {
+        Some((_, value)) if marker.subtype.is_some() && is_figure(value) => {
+            of = pairs().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ");
         }
         _ => found.extend(pairs().cloned()),
     }
     if found.is_empty() {
         found.extend(marker.subtype.iter().map(|name| (name.clone(), String::new())));
     }
-    found
+    found.into_iter().map(|(name, value)| MarkerFigure { name, of: of.clone(), value }).collect()
 }
 
 /// Whether it begins with a number: `0.9`, `90 %`.
@@ -296,8 +315,8 @@ mod tests {
             ("[METRIC:loss=0.1:epoch=3]", "loss=0.1 epoch=3"),
             ("[METRIC:loss] 0.1", "loss=0.1"),
             ("[METRIC:loss:0.1]", "loss=0.1"),
-            ("[METRIC:loss:split=test:fold=2] 0.1", "loss (split = test, fold = 2)=0.1"),
-            ("[METRIC:loss:0.1:split=test]", "loss (split = test)=0.1"),
+            ("[METRIC:loss:split=test:fold=2] 0.1", "loss[split = test, fold = 2]=0.1"),
+            ("[METRIC:loss:0.1:split=test]", "loss[split = test]=0.1"),
             ("[METRIC:loss=0.1] after training", "=after training loss=0.1"),
             ("[METRIC] loss = 0.1", "loss=0.1"),
             ("[METRIC] mean error 12.5", "mean error=12.5"),
@@ -306,8 +325,11 @@ mod tests {
             ("[METRIC:good]", "good="),
         ] {
             let found = of_marker(&Marker::parse(line).unwrap());
-            let found: Vec<String> = found.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            assert_eq!(found.join(" "), expected, "{line}");
+            let told = |figure: &MarkerFigure| match figure.of.as_str() {
+                "" => format!("{}={}", figure.name, figure.value),
+                of => format!("{}[{of}]={}", figure.name, figure.value),
+            };
+            assert_eq!(found.iter().map(told).collect::<Vec<_>>().join(" "), expected, "{line}");
         }
     }
 
