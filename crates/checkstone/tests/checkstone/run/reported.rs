@@ -131,7 +131,7 @@ echo '{"loss": NaN, "range": [-Infinity, Infinity], "note": "NaN, \"-Infinity\""
 echo '{"loss": ' > torn-metrics.json
 echo "[METRIC:acc] 0.12"
 echo "[METRIC:acc:split=test] 0.9"
-for epoch in $(seq 20); do echo "[METRIC:error:epoch=$epoch] 0.$epoch"; done
+for epoch in $(seq 15); do echo "[METRIC:error:epoch=$epoch] 0.$epoch"; done
 ''']"#;
     run(&project, &plan(&[stage("S01_train_model", train)]), &["run", "--id", "r1"]);
     insta::assert_snapshot!(block(&project, "r1", "METRICS"), @r#"
@@ -141,7 +141,7 @@ for epoch in $(seq 20); do echo "[METRIC:error:epoch=$epoch] 0.$epoch"; done
     |---|---|---|
     | S01_train_model | acc | 0.12 |
     | S01_train_model | acc (split = test) | 0.9 |
-    | S01_train_model | error | 0.20 |
+    | S01_train_model | error | 0.15 |
     | S01_train_model | loss | NaN |
     | S01_train_model | range | -Infinity, Infinity |
     | S01_train_model | note | NaN, "-Infinity" |
