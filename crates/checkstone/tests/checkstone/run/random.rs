@@ -61,21 +61,21 @@ fn play(seed: u64) {
     sketch.write(&project);
     story.plans.push(sketch.plan());
     for _ in 0..1 + random.below(4) {
-        story.steps.push(killed(&project, &sketch, "r1", &mut random));
-        for _ in 0..random.below(3) {
+        // Some come to their end: then everything is there to become stale.
+        if random.below(3) == 0 {
+            finished(&project, &sketch, seed, &arguments(&project, &sketch, "r1", "2"));
+            story.steps.push("r1 to its end".to_owned());
+        } else {
+            story.steps.push(killed(&project, &sketch, "r1", &mut random));
+        }
+        for _ in 0..1 + random.below(2) {
             story.steps.push(sketch.edit(&mut random, &project));
         }
         sketch.write(&project);
     }
     story.plans.push(sketch.plan());
 
-    let finished = |arguments: &[String]| -> Answer {
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let answer = sketch.prepared(project.checkstone(&arguments)).answer();
-        let failed = || format!("{arguments:?} {answer:?}");
-        assert_eq!(answer.code, Some(0), "seed {seed}: {}", failed());
-        answer
-    };
+    let finished = |arguments: &[String]| finished(&project, &sketch, seed, arguments);
     finished(&arguments(&project, &sketch, "r1", "2"));
     assert_eq!(alive(&project), Vec::<String>::new(), "seed {seed}");
     let mut fresh = ["run", "--id", "fresh", "--fresh"].map(str::to_owned).to_vec();
@@ -105,11 +105,18 @@ fn play(seed: u64) {
     assert_eq!(runs, [format!("0 of {} would run", text::counted(count, "stage"))], "seed {seed}");
 }
 
+fn finished(project: &Project, sketch: &Sketch, seed: u64, arguments: &[String]) -> Answer {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let answer = sketch.prepared(project.checkstone(&arguments)).answer();
+    assert_eq!(answer.code, Some(0), "seed {seed}: {arguments:?} {answer:?}");
+    answer
+}
+
 /// Goes on with a run until it is killed, and says when that was.
 fn killed(project: &Project, sketch: &Sketch, run: &str, random: &mut Random) -> String {
     let jobs = (1 + random.below(3)).to_string();
     let arguments = arguments(project, sketch, run, &jobs);
-    let moment = random.below(1800);
+    let moment = random.below(sketch.longest());
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let mut command = sketch.prepared(project.checkstone(&words));
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

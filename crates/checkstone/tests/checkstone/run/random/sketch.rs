@@ -104,7 +104,7 @@ impl Sketch {
             files: [0, 1, 2],
             folder: vec![7],
             script: 0,
-            has_python: cfg!(feature = "python") && random.below(4) == 0,
+            has_python: cfg!(feature = "python") && random.below(3) == 0,
         };
         for _ in 0..2 + random.below(4) {
             sketch.add_stage(random);
@@ -144,7 +144,7 @@ impl Sketch {
         self.stages.push(SketchStage {
             number,
             value: random.below(1000),
-            is_python: self.has_python && random.below(2) == 0,
+            is_python: self.has_python && random.below(3) > 0,
             each,
             inputs,
             files: (0..4).filter(|_| random.below(4) == 0).collect(),
@@ -163,6 +163,11 @@ impl Sketch {
 
     pub(super) fn set(&self) -> impl Iterator<Item = String> {
         self.set.iter().flat_map(|(name, value)| ["--set".to_owned(), format!("{name}={value}")])
+    }
+
+    /// A run is killed within so many milliseconds; a kernel alone takes one second to start.
+    pub(super) fn longest(&self) -> u64 {
+        if self.has_python { 6000 } else { 1800 }
     }
 
     /// With the Python of the tests.
@@ -263,8 +268,8 @@ impl Sketch {
         let at = usize::try_from(random.below(count)).unwrap();
         let value = random.below(4);
         let number = self.stages[at].number;
-        match random.below(11) {
-            0 => {
+        match random.below(13) {
+            0 | 11 | 12 => {
                 self.stages[at].value = value;
                 format!("stage {number} has the value {value}")
             }
