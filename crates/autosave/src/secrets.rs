@@ -89,6 +89,10 @@ pub fn scan(added: &Added, allow: &Allow) -> Vec<Finding> {
 
 /// Whether the value of an environment variable is a secret: by the variable's name, or as it would be in a file.
 pub fn is_secret_variable(name: &str, value: &str) -> bool {
+    // The folder of the shell, and the one before it.
+    if matches!(name, "PWD" | "OLDPWD") && value.starts_with('/') {
+        return false;
+    }
     let is_named = matches!(SecretName::of(name.as_bytes()), Some(SecretName::Password | SecretName::Token));
     !value.is_empty() && (is_named || !suspects(format!("{name}=\"{value}\"\n").as_bytes()).is_empty())
 }

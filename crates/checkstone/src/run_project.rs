@@ -15,6 +15,7 @@ use run::fingerprint;
 use run::plan::{Plan, Problems, Resources, SetParameter};
 use run::record::{Record, RecordError};
 use run::runs::{self, FoundRun};
+use run::state::RunState;
 
 use crate::environment;
 use crate::error::{CommandError, ErrorKind};
@@ -73,9 +74,16 @@ pub(crate) fn find(
     })
 }
 
-/// What of a run can be gone on with: it is not complete, or its plan has changed since; and nobody has it in hand.
+/// What of a run can be gone on with: it is not complete, or it is the newest of its title and its plan has changed since; and
+/// nobody has it in hand. An older one that is complete is the result of what was asked then.
 pub(crate) fn is_resumable(found: &FoundRun) -> bool {
-    let is_wanted = |record: Record| record.is_unfinished() || is_plan_changed(&found.layout, &record);
+    let is_newest = || {
+        let (title, run) = (found.layout.title(), found.layout.run());
+        let newest = runs::all(found.layout.root()).into_iter().find(|run| run.layout.title() == title);
+        newest.is_some_and(|newest| newest.layout.run() == run)
+    };
+    let is_wanted =
+        |record: Record| record.is_unfinished() || (is_plan_changed(&found.layout, &record) && is_newest());
     Record::read(&found.layout.events()).is_ok_and(is_wanted) && !control::is_taken(&found.layout)
 }
 
@@ -277,13 +285,21 @@ impl Index {
         Self { root: root.to_owned(), layout: layout.clone(), has_warned: false }
     }
 
+    /// A run is known before there is anything of it on the disk, so that one that is killed at once is still ours.
+    pub(crate) fn expect(&mut self, printer: &Printer) {
+        if !self.layout.events().exists() {
+            self.note_or_warn(RunState::Planned, printer);
+        }
+    }
+
     pub(crate) fn hear(&mut self, event: &Event, printer: &Printer) {
-        let state = match &event.what {
-            What::RunPlanned { .. } => "PLANNED",
-            What::RunState { to, .. } => to.name(),
-            _ => return,
-        };
-        if let Err(error) = self.note(state)
+        if let What::RunState { to, .. } = &event.what {
+            self.note_or_warn(*to, printer);
+        }
+    }
+
+    fn note_or_warn(&mut self, state: RunState, printer: &Printer) {
+        if let Err(error) = self.note(state.name())
             && !self.has_warned
         {
             self.has_warned = true;

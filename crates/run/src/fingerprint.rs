@@ -156,7 +156,7 @@ mod tests {
             of("", cell),
             of("seed = 1", cell),
             of("seed = 2", cell),
-            of("variables = true", cell),
+            of("variables = false", cell),
             of("interpreter = \"python3\"", cell),
         ];
         let different: std::collections::BTreeSet<&String> = all.iter().collect();

@@ -186,6 +186,17 @@ impl Record {
         SetParameter::of_record(&known)
     }
 
+    /// The names of those whose values the record does not have, since something in them is a secret.
+    pub fn withheld_parameters(&self) -> impl Iterator<Item = &str> {
+        let withheld = self.set.iter().filter(|set| set.contains(WITHHELD));
+        withheld.filter_map(|set| set.split_once('=')).map(|(name, _)| name)
+    }
+
+    /// Whether its text has a gap where a value stood that is a secret, other than in the environment of a stage.
+    pub fn has_gaps(&self) -> bool {
+        self.plan.lines().any(|line| line.contains(WITHHELD) && !line.contains(&format!("\"{WITHHELD}\"")))
+    }
+
     /// The plan as it was last recorded, with the parameters of that time.
     pub fn read_plan(&self, root: &Path) -> Result<Plan, Problems> {
         Plan::read_with("the recorded plan", &self.plan, root, &self.set_parameters())

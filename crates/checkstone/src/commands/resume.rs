@@ -27,7 +27,7 @@ const MOST_STAGES: usize = 10;
 
 /// Go on with a run that was interrupted, failed or aborted
 ///
-/// Without RUN the newest run of this project that is not complete, or whose plan has changed since. At a terminal it shows
+/// Without RUN the newest run of this project that is not complete, or the newest of all if its plan has changed since. At a terminal it shows
 /// what it found, and asks. Stages that completed are not run again where
 /// their command, inputs and outputs are unchanged; outputs that are missing are brought back from the checkpoints. A
 /// stage that was interrupted runs again. The plan file counts as it is now; parameters keep the values they were set
@@ -159,8 +159,15 @@ fn plan(
     arguments: &ResumeArguments,
     printer: &Printer,
 ) -> Result<engine::PlanText, CommandError> {
+    let given = arguments.parameters.read()?;
+    let is_given = |name: &&str| given.iter().any(|set| set.name() == *name);
+    if let Some(name) = record.withheld_parameters().find(|name| !is_given(name)) {
+        let why =
+            format!("the record is without the value of `{name}`: a secret of the environment is in it");
+        return Err(CommandError::usage(why).hint(format!("pass it again: `--set {name}=VALUE`")));
+    }
     let mut set = record.set_parameters();
-    set.extend(arguments.parameters.read()?);
+    set.extend(given);
     let file = run_project::plan_file(layout, record).filter(|_| !arguments.recorded_plan);
     let Some(file) = file else {
         if !arguments.recorded_plan && !arguments.json {
@@ -169,6 +176,10 @@ fn plan(
                 None => "the plan file lies outside the project".to_owned(),
             };
             printer.progress(&format!("{why}; the plan is taken as it was recorded"));
+        }
+        if record.has_gaps() {
+            let why = "the recorded plan cannot be run: values of it are secrets, and were not recorded";
+            return Err(CommandError::refused(why).hint("resume it with its plan file"));
         }
         return run_project::plan("the recorded plan", record.plan.clone(), None, layout.root(), &set);
     };

@@ -45,7 +45,7 @@ table! {
         /// What the random generators of a new kernel begin with.
         seed: Whole<u32>, or "none";
         /// Whether the session's variables are saved at each checkpoint, besides the artifacts.
-        saves_variables as "variables": Boolean = false;
+        saves_variables as "variables": Boolean = true;
     }
 }
 

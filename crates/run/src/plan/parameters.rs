@@ -109,6 +109,10 @@ pub struct SetParameter {
 pub struct NoParameterError(String);
 
 impl SetParameter {
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// `NAME=VALUE`; what is no value of TOML is a text.
     pub fn of_argument(argument: &str) -> Result<Self, NoParameterError> {
         let wrong = || NoParameterError(argument.to_owned());

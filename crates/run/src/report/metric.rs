@@ -179,7 +179,10 @@ fn of_marker(marker: &Marker) -> Vec<(String, String)> {
         }
         None if marker.text.is_empty() => {}
         None => {
-            let number = || marker.text.rsplit_once(' ').filter(|(_, value)| value.parse::<f64>().is_ok());
+            let is_number = |text: &str| text.parse::<f64>().is_ok();
+            // A sentence with several numbers does not say which is which.
+            let is_plain = |(name, value): &(&str, &str)| is_number(value) && !name.split(' ').any(is_number);
+            let number = || marker.text.rsplit_once(' ').filter(is_plain);
             found.push(match marker.text.split_once(['=', ':']).or_else(number) {
                 Some((name, value)) => (name.trim().to_owned(), value.trim().to_owned()),
                 None => (String::new(), text()),
@@ -245,6 +248,7 @@ mod tests {
             ("[METRIC:loss:0.1]", "loss=0.1"),
             ("[METRIC] loss = 0.1", "loss=0.1"),
             ("[METRIC] mean error 12.5", "mean error=12.5"),
+            ("[METRIC] loss 0.1 after epoch 300", "=loss 0.1 after epoch 300"),
             ("[METRIC] good enough", "=good enough"),
             ("[METRIC:good]", "good="),
         ] {

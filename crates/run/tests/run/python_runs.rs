@@ -159,7 +159,7 @@ fn the_templates_for_single_steps_run_as_they_are() {
     let steps = [
         ("load", "[DATA] 489 rows are used, left out: {'twice': 5, 'incomplete': 10, 'out of range': 1}"),
         ("explore", "[CORR] rooms and price: 0.9"),
-        ("train", "[METRIC] loss 0.0"),
+        ("train", "[METRIC:loss=0.0"),
         ("evaluate", "[METRIC] r squared 0.99"),
     ];
     for (kind, said) in steps {

@@ -1,6 +1,6 @@
 //! Parameters and fan-outs with real processes: what is run, what it is given, and what a person reads of it.
 
-use sandbox::without_durations;
+use sandbox::{RunToEnd as _, without_durations};
 
 use super::{Project, plan, stage};
 
@@ -173,6 +173,40 @@ fn values_come_from_the_plan_a_file_and_the_command_line() {
     assert_eq!(words[5..], ["three=\"command line\", two=\"file\""]);
     let listed = project.workplace.json(&["run", "--list", "--json"], "run-list.schema.json");
     assert_eq!(listed["runs"][0]["completedStages"], 1);
+}
+
+/// The folder of the shell is called `PWD`, which is no password: a value that begins with it is kept. One that holds a real
+/// secret of the environment is not recorded, and nothing goes on without it.
+#[test]
+fn a_run_goes_on_with_the_values_it_began_with_or_not_at_all() {
+    let project = Project::new(&with_parameters(
+        "data = \"none\"",
+        &[stage(
+            "S01_show_value",
+            "command = ['sh', '-c', 'echo $0 > $CHECKSTONE_ARTIFACT_DIR/o; test -e ok', '{params.data}']",
+        )],
+    ));
+    let folder = project.path("").display().to_string();
+    let answer = |arguments: &[&str]| {
+        let mut command = project.checkstone(arguments);
+        command.env("PWD", folder.trim_end_matches('/')).env("API_TOKEN", "adamoptimizer");
+        command.answer()
+    };
+    let value = format!("{}/in.csv", folder.trim_end_matches('/'));
+    assert_eq!(answer(&["run", "--id", "r1", "--set", &format!("data={value}")]).code, Some(1));
+    assert_eq!(answer(&["run", "--id", "r2", "--set", "data=adamoptimizer"]).code, Some(1));
+    project.workplace.write("ok", "");
+    assert_eq!(answer(&["resume", "r1"]).code, Some(0));
+    assert_eq!(project.read("reports/study/r1/S01_show_value/o"), format!("{value}\n"));
+    let refused = answer(&["resume", "r2"]);
+    assert_eq!(refused.code, Some(2));
+    assert_eq!(
+        refused.stderr,
+        "error: the record is without the value of `data`: a secret of the environment is in it\n\
+         hint: pass it again: `--set data=VALUE`\n"
+    );
+    assert_eq!(answer(&["resume", "r2", "--set", "data=adamoptimizer"]).code, Some(0));
+    assert_eq!(project.read("reports/study/r2/S01_show_value/o"), "adamoptimizer\n");
 }
 
 #[test]

@@ -126,6 +126,12 @@ fn a_completed_run_whose_plan_has_changed_is_taken_without_its_name() {
     assert_eq!(attempts(&project), [1, 2, 3]);
     assert_eq!(project.read("reports/study/r1/S03_finish_all/final.txt"), "4\n");
     assert_eq!(project.output(&["resume"]).code, Some(3));
+    // What was asked for then, and answered, stays: a newer run has the plan of now.
+    let changed = changed.replace("wc -c", "wc -w");
+    project.workplace.write("plan.toml", &changed);
+    assert_eq!(project.output(&["run", "--id", "r2"]).code, Some(0));
+    assert_eq!(project.output(&["resume"]).code, Some(3));
+    assert_eq!(project.read("reports/study/r1/S03_finish_all/final.txt"), "4\n");
 }
 
 /// Nobody expects `reports` in the folder from which they happened to name a plan.
