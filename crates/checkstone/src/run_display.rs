@@ -319,6 +319,7 @@ pub(crate) fn shown(
     let mut display = Display::new(printer, json);
     display.know(&stages, layout);
     let mut index = Index::new(root, layout);
+    index.expect(printer);
     let ended = run(plan, &mut |event| {
         index.hear(event, printer);
         display.hear(event);

@@ -24,6 +24,7 @@ use crate::plan::{Input, Kind, Output, Plan, Stage};
 use crate::publish;
 use crate::secret_values::WITHHELD;
 use crate::stage_checkpoint::{self, StageCheckpoint, WithWarnings};
+use crate::stage_now::Known;
 use crate::stage_parts;
 
 /// So many markers of an attempt go into the record; all of them are in its output.
@@ -254,10 +255,23 @@ impl RunningAttempt<'_> {
             // It may have written there as well.
             files = outputs(stage, &artifacts, job.plan.most_files)?;
         }
-        let artifacts = self.publish(&artifacts, &files, ended.state)?;
         let session = (stage.kind == Kind::Python)
             .then(|| fingerprint::of_session(&fingerprint, job.layout.run(), job.attempt));
-        Ok(Accepted { fingerprint, parts, session, inputs, artifacts })
+        let accepted = Accepted { fingerprint, parts, session, inputs, artifacts: Vec::new() };
+        self.is_known_by_what_it_read(&accepted)?;
+        let artifacts = self.publish(&artifacts, &files, ended.state)?;
+        Ok(Accepted { artifacts, ..accepted })
+    }
+
+    /// Nobody knows which content was read of something that changed meanwhile, so that what was made of it is nobody's result.
+    fn is_known_by_what_it_read(&self, began: &Accepted) -> Result<(), Unaccepted> {
+        let Self { job: Job { plan, layout, hashes, .. }, stage, .. } = *self;
+        // What stages published is read as well: somebody may have written into it.
+        let changes = Known { plan, layout, hashes, accepted: &|_| None }.changes_since(stage, began);
+        if changes.is_empty() {
+            return Ok(());
+        }
+        Err(self.aborted().unwrap_or_else(|| failed(format!("{} while it ran", changes.join(", ")))))
     }
 
     /// Output that could not be kept, and processes that were not waited for, are not lost without a word.

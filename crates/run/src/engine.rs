@@ -160,8 +160,6 @@ struct StageRun {
     is_aborted: bool,
     /// Those that depend on it know that it completed.
     has_released: bool,
-    /// One that it depends on was given up, so that it cannot begin.
-    is_out_of_reach: bool,
     /// It was run once more because what it had left in the session was lost.
     is_rerun: bool,
     /// Something that it reads was made once more while it ran.
@@ -501,10 +499,6 @@ impl<'a> Engine<'a> {
         let Some(stage) = self.stages.get_mut(index) else { return };
         stage.standing = standing;
         stage.controls = None;
-        if standing == Standing::GivenUp {
-            self.put_out_of_reach(index);
-        }
-        let Some(stage) = self.stages.get_mut(index) else { return };
         if standing != Standing::Completed {
             return;
         }
@@ -841,10 +835,14 @@ impl<'a> Engine<'a> {
                 continue;
             }
             let Some(planned) = self.stage(index) else { continue };
-            let before = planned.dependencies.iter().find(|on| {
-                self.stages.get(**on).is_some_and(|before| before.standing != Standing::Completed)
-            });
-            let reason = before.map(|before| format!("`{}` did not complete", self.id(*before)));
+            let is_lacking = |on: &usize| {
+                self.stages.get(*on).is_some_and(|before| before.standing != Standing::Completed)
+            };
+            let named = planned.dependencies.iter().copied().find(is_lacking);
+            let before = named.or_else(|| self.session_order.needed_by(index).filter(is_lacking).last());
+            let unknown = || self.session_order.unknown_before(index).map(str::to_owned);
+            let before = before.map(|before| self.id(before)).or_else(unknown);
+            let reason = before.map(|before| format!("`{before}` did not complete"));
             let (id, attempt) = (planned.id.clone(), self.attempt_number(index));
             blocked.push(What::stage_state(id, attempt, from, StageState::Blocked, reason));
         }

@@ -10,7 +10,7 @@ pub(crate) struct SessionOrder {
     turns: Vec<SessionTurn>,
     /// By their places in `Plan::stages`.
     positions: HashMap<usize, usize>,
-    /// All before this one are settled.
+    /// All before this one are done.
     next: usize,
 }
 
@@ -24,12 +24,12 @@ impl SessionOrder {
         Self { positions: positions.collect(), turns, next: 0 }
     }
 
-    /// Whether everything that comes before it in the session is settled; other stages need not wait for that.
-    pub(crate) fn has_its_turn(&mut self, index: usize, is_settled: impl Fn(&SessionTurn) -> bool) -> bool {
+    /// Whether everything that comes before it in the session is done; other stages need not wait for that.
+    pub(crate) fn has_its_turn(&mut self, index: usize, is_done: impl Fn(&SessionTurn) -> bool) -> bool {
         if !self.positions.contains_key(&index) {
             return true;
         }
-        while self.turns.get(self.next).is_some_and(&is_settled) {
+        while self.turns.get(self.next).is_some_and(&is_done) {
             self.next += 1;
         }
         self.turns.get(self.next) == Some(&SessionTurn::Stage(index))
@@ -46,6 +46,11 @@ impl SessionOrder {
             SessionTurn::Stage(before) => Some(*before),
             SessionTurn::Waiting(_) => None,
         })
+    }
+
+    /// The Python stages that one of them cannot do without, the last one first; none for a stage of another kind.
+    pub(crate) fn needed_by(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
+        self.before(index).take_while(move |_| self.positions.contains_key(&index))
     }
 
     /// What has its turn before a Python stage, and is not known yet.
@@ -89,7 +94,7 @@ mod tests {
         assert_eq!(order.before(3).collect::<Vec<_>>(), [0, 2]);
         assert!(order.has_its_turn(1, |_| false), "it is no Python stage");
         assert!(!order.has_its_turn(0, |_| false));
-        assert!(order.has_its_turn(0, |settled| *settled == SessionTurn::Stage(2)));
+        assert!(order.has_its_turn(0, |done| *done == SessionTurn::Stage(2)));
         order.go_back_to(2);
         assert!(order.has_its_turn(2, |_| false));
     }

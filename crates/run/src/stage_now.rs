@@ -83,15 +83,24 @@ impl Known<'_> {
         })
     }
 
+    /// What has changed under a stage since it began, in words. A script that was not there then is one that it wrote.
+    pub(crate) fn changes_since(&self, stage: &Stage, began: &Accepted) -> Vec<String> {
+        let inputs = stage.inputs.iter().filter_map(|input| self.input(input, began)).collect::<Vec<_>>();
+        let mut parts = stage_parts::of_stage(stage, &self.plan.python, self.layout.root());
+        parts.retain(|name, _| began.parts.contains_key(name));
+        stage_parts::changes(began, &parts, &inputs, |name| self.path_of(stage, name))
+    }
+
+    fn path_of(&self, stage: &Stage, name: &str) -> String {
+        let input = stage.inputs.iter().find(|input| input.name == name);
+        input.map_or_else(|| name.to_owned(), |input| input.source.shown(self.plan))
+    }
+
     /// What is no longer as it was, in words.
     pub(crate) fn changes(&self, stage: &Stage, now: &StageNow, before: &Accepted) -> String {
         let parts: BTreeMap<String, String> =
             stage_parts::of_stage(stage, &self.plan.python, self.layout.root());
-        let path_of = |name: &str| match stage.inputs.iter().find(|input| input.name == name) {
-            Some(input) => input.source.shown(self.plan),
-            None => name.to_owned(),
-        };
-        let changes = stage_parts::changes(before, &parts, &now.inputs, path_of);
+        let changes = stage_parts::changes(before, &parts, &now.inputs, |name| self.path_of(stage, name));
         if changes.is_empty() { "something of it changed".to_owned() } else { changes.join(", ") }
     }
 }

@@ -56,7 +56,7 @@ pub(crate) fn changes(
     }
     for known in &accepted.inputs {
         if !inputs.iter().any(|input| input.name == known.name) {
-            changes.push(format!("input `{}` is gone", known.name));
+            changes.push(format!("input `{}` was removed", path_of(&known.name)));
         }
     }
     // Records of older versions have no parts.
@@ -71,6 +71,6 @@ pub(crate) fn changes(
         }
     }
     let gone = accepted.parts.keys().filter(|name| !parts.contains_key(*name));
-    changes.extend(gone.map(|name| format!("{name} is gone")));
+    changes.extend(gone.map(|name| format!("{name} was removed")));
     changes
 }

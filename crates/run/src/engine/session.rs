@@ -1,50 +1,32 @@
 //! The Python stages of a run among the others: they begin in one order, each with what the one before it left in the
 //! session. Where that is lost, because the kernel is gone and no checkpoint has it, the one before is run once more.
 
-use std::cell::LazyCell;
-use std::collections::HashSet;
 use std::path::Path;
 
 use checkpoint::layout::VARIABLES_FOLDER;
 
-use super::{Engine, EngineError, StageRun, Standing};
+use super::{Engine, EngineError, Standing};
 use crate::attempt::SessionBefore;
 use crate::executor::SessionSource;
-use crate::plan::{Kind, Plan, SessionTurn};
-use crate::record::Record;
+use crate::plan::{Kind, SessionTurn};
 use crate::state::StageState;
 
 impl Engine<'_> {
     /// The first of those that are ready whose turn it is, and for which there is room.
     pub(super) fn next_to_begin(&mut self) -> Option<usize> {
-        let Self { ready, session_order, stages, plan, free, recorder, .. } = self;
+        let Self { ready, session_order, stages, plan, free, .. } = self;
         let has_room = |index: usize| match (&*free, plan.stages.get(index)) {
             (Some(free), Some(stage)) => free.has(&stage.resources),
             _ => true,
         };
-        let lost = LazyCell::new(|| lost_fan_outs(plan, stages, recorder.record()));
-        let is_settled = |turn: &SessionTurn| match turn {
-            SessionTurn::Stage(index) => stages.get(*index).is_some_and(|stage| {
-                matches!(stage.standing, Standing::Completed | Standing::GivenUp) || stage.is_out_of_reach
-            }),
-            SessionTurn::Waiting(id) => lost.contains(id),
-        };
-        ready.iter().copied().find(|index| has_room(*index) && session_order.has_its_turn(*index, is_settled))
-    }
-
-    /// Nobody waits for what cannot begin any more.
-    pub(super) fn put_out_of_reach(&mut self, given_up: usize) {
-        let mut left = vec![given_up];
-        while let Some(index) = left.pop() {
-            let dependents = self.stages.get(index).map(|stage| stage.dependents.clone());
-            for dependent in dependents.into_iter().flatten() {
-                if let Some(stage) = self.stages.get_mut(dependent)
-                    && !std::mem::replace(&mut stage.is_out_of_reach, true)
-                {
-                    left.push(dependent);
-                }
+        // A Python stage depends on all of those before it; what was given up, or is not known, is never done.
+        let is_done = |turn: &SessionTurn| match turn {
+            SessionTurn::Stage(index) => {
+                stages.get(*index).is_some_and(|stage| stage.standing == Standing::Completed)
             }
-        }
+            SessionTurn::Waiting(_) => false,
+        };
+        ready.iter().copied().find(|index| has_room(*index) && session_order.has_its_turn(*index, is_done))
     }
 
     /// What the last Python stage that was accepted before this one left in the session.
@@ -111,30 +93,6 @@ impl Engine<'_> {
         }
         Ok(SessionToBeginWith::Later)
     }
-}
-
-/// Fan-outs whose instances will not be known any more, since the list or something else that they need is not made.
-fn lost_fan_outs(plan: &Plan, stages: &[StageRun], record: &Record) -> HashSet<String> {
-    let is_lost = |stage: &StageRun| stage.standing == Standing::GivenUp || stage.is_out_of_reach;
-    let gone = plan.stages.iter().zip(stages).filter(|(_, here)| is_lost(here));
-    let mut lost: HashSet<String> = gone.map(|(stage, _)| stage.template.clone()).collect();
-    let mut waiting = plan.waiting();
-    lost.extend(
-        waiting
-            .iter()
-            .map(|stage| &stage.id)
-            .filter(|id| record.stage(id).state == StageState::Blocked)
-            .cloned(),
-    );
-    let (mut count, mut found) = (usize::MAX, Vec::new());
-    while count != waiting.len() {
-        count = waiting.len();
-        for stage in waiting.extract_if(.., |stage| stage.waits_for.iter().any(|on| lost.contains(on))) {
-            found.push(stage.id);
-        }
-        lost.extend(found.drain(..));
-    }
-    lost
 }
 
 pub(super) enum SessionToBeginWith {

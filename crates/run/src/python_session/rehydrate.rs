@@ -90,6 +90,8 @@ impl SharedSession {
             let id = &manifest.checkpoint_id;
             warn(format!("the environment has changed since the checkpoint `{id}`: {}", drift.join("; ")));
         }
+        // The plan may have another seed by now, and what runs from here on is filed under that one.
+        manifest.python_env.random_seeds = self.environment.as_ref().and_then(|now| now.random_seeds.clone());
         let pickles = if self.is_trusted { Pickles::Load } else { Pickles::for_trust(manifest.trust()) };
         let cell = rehydration::cell(&Checkpoint::of(&manifest, variables.as_ref()), pickles);
         let (unconfirmed, others): (Vec<_>, Vec<_>) =

@@ -139,19 +139,57 @@ fn a_retry_after_a_failed_verification_begins_there_too() {
     assert_eq!(result(&project, "S03_use_value"), "1");
 }
 
-/// What a stage left half done is not there for the next one, which does not need it.
+/// A Python stage depends on every Python stage before it, also where it names another one: what it would compute without
+/// that one looks like a result, and is none.
 #[test]
-fn a_stage_after_one_that_failed_begins_with_what_was_accepted() {
+fn a_stage_after_one_that_failed_does_not_begin() {
     let mut project = Project::new();
     let first = stage("S01_set_value", "n = 0", "");
     let second = after("S02_fail_half", "S01_set_value", "n = 7\n1 / 0");
     let third = after("S03_use_value", "S01_set_value", &write("n"));
-    assert_eq!(project.run(&format!("{TITLE}{first}{second}{third}")), RunState::Failed);
-    assert_eq!(result(&project, "S03_use_value"), "0");
+    let sends = "[[stage]]\nstageId = \"S04_send_value\"\ngoal = \"Send what there is\"\ncommand = \"true\"\n\
+                 dependencies = [\"S03_use_value\"]\n";
+    assert_eq!(project.run(&format!("{TITLE}{first}{second}{third}{sends}")), RunState::Failed);
+    assert_eq!(begun(&project), ["S01_set_value", "S02_fail_half"]);
+    let blocked = project.events.iter().filter_map(|event| match &event.what {
+        What::StageState { stage_id, to: StageState::Blocked, reason, .. } => {
+            Some((stage_id.as_str(), reason.as_deref()?))
+        }
+        _ => None,
+    });
+    let expected = [
+        ("S03_use_value", "`S02_fail_half` did not complete"),
+        ("S04_send_value", "`S03_use_value` did not complete"),
+    ];
+    assert_eq!(blocked.collect::<Vec<_>>(), expected);
     let mended = second.replace("1 / 0", "");
-    let state = project.resume(&format!("{TITLE}{first}{mended}{third}"));
+    let state = project.resume(&format!("{TITLE}{first}{mended}{third}{sends}"));
     completed(&project, state);
+    assert_eq!(begun(&project), ["S02_fail_half", "S03_use_value", "S04_send_value"]);
     assert_eq!(result(&project, "S03_use_value"), "7");
+}
+
+/// Nothing brings the state of the random generators back that another seed gave them.
+#[test]
+fn another_seed_gives_what_it_would_give_in_a_new_run() {
+    let draw = stage("S01_draw_number", &format!("import random\n{}", write("random.random()")), "");
+    let more = after("S02_draw_more", "S01_draw_number", &write("random.random()"));
+    let plan = |seed: u32, variables: bool| {
+        format!("title = \"houses\"\n[python]\nvariables = {variables}\nseed = {seed}\n{draw}{more}")
+    };
+    for variables in [true, false] {
+        let (mut project, mut fresh) = (Project::new(), Project::new());
+        let results = |project: &Project| ["S01_draw_number", "S02_draw_more"].map(|id| result(project, id));
+        let state = project.run(&plan(1, variables));
+        completed(&project, state);
+        let old = results(&project);
+        let state = project.resume(&plan(2, variables));
+        completed(&project, state);
+        let state = fresh.run(&plan(2, variables));
+        completed(&fresh, state);
+        assert_eq!(results(&project), results(&fresh));
+        assert_ne!(results(&project), old);
+    }
 }
 
 /// Ends the kernel by way of a thread that a cell left in it; every time but the first it is too late.

@@ -2,7 +2,7 @@
 
 use sandbox::{Answer, without_durations};
 
-use super::{Project, plan, stage};
+use super::{Project, plan, stage, text};
 
 /// Two inputs, a script, a fan-out over what the first stage makes, and one that needs none of it.
 fn study() -> Project {
@@ -226,4 +226,70 @@ fn outputs_that_were_changed_are_not_up_to_date() {
         runs.filter_map(|run| std::fs::read_to_string(run.path().join("S04_draw_plot/plot")).ok()).collect();
     plots.sort();
     assert_eq!(plots, ["changed\n", "plot\n"]);
+}
+
+/// Why stages of `r1` failed.
+fn failures(project: &Project) -> Vec<(String, String)> {
+    let events = project.events();
+    let failed = events.iter().filter(|event| event["event"] == "stage-state" && event["to"] == "FAILED");
+    failed.map(|event| (text(&event["stageId"]), text(&event["reason"]))).collect()
+}
+
+/// It would be filed under the content that the input had when the stage began, and was made of another one.
+#[test]
+fn a_stage_under_which_an_input_changes_is_not_accepted() {
+    let project = Project::new(&plan(&[stage(
+        "S01_copy_data",
+        "command = 'touch begun; until test -e go; do sleep 0.01; done; cat $CHECKSTONE_INPUT_D > $CHECKSTONE_ARTIFACT_DIR/copy'\n\
+         inputs = { d = \"d.txt\" }",
+    )]));
+    project.workplace.write("d.txt", "old\n");
+    let mut running = project.start(&[]);
+    project.wait_for("begun");
+    project.workplace.write("d.txt", "new\n");
+    project.workplace.write("go", "");
+    assert_eq!(running.wait().unwrap().code(), Some(1));
+    let expected = ("S01_copy_data".to_owned(), "input `d.txt` changed while it ran".to_owned());
+    assert_eq!(failures(&project), [expected]);
+    assert_eq!(project.published(), []);
+    // Whichever content it has then.
+    project.workplace.write("d.txt", "old\n");
+    assert_eq!(project.resume().code, Some(0));
+    assert_eq!(project.read("reports/study/r1/S01_copy_data/copy"), "old\n");
+}
+
+/// Nor one that changes what it reads or runs by itself; what it only writes is none of that.
+#[test]
+fn a_stage_that_changes_what_it_is_known_by_is_not_accepted() {
+    let project = Project::new(&plan(&[
+        stage(
+            "S01_load_data",
+            "command = 'echo 1 > $CHECKSTONE_ARTIFACT_DIR/data'\noutputs = { data = \"data\" }",
+        ),
+        stage(
+            "S02_change_output",
+            "command = 'echo 2 >> $CHECKSTONE_INPUT_DATA'\ninputs = { data = \"S01_load_data/data\" }",
+        ),
+        stage("S03_remove_input", "command = 'rm d.txt'\ninputs = { d = \"d.txt\" }"),
+        stage("S04_change_script", "command = 'sh work.sh'"),
+        stage("S05_write_script", "command = 'echo true > made.sh'"),
+        stage(
+            "S06_fail_once",
+            "command = 'echo more >> e.txt; head -c 2 e.txt > f; mv f e.txt'\ninputs = { e = \"e.txt\" }\nretries = 1",
+        ),
+    ]));
+    project.workplace.write("d.txt", "1\n");
+    project.workplace.write("e.txt", "1\n2\n");
+    project.workplace.write("work.sh", "echo true >> work.sh\n");
+    assert_eq!(project.run().code, Some(1));
+    let expected = [
+        ("S02_change_output", "input `S01_load_data/data` changed while it ran"),
+        ("S03_remove_input", "input `d.txt` was removed while it ran"),
+        ("S04_change_script", "`work.sh` changed while it ran"),
+        ("S06_fail_once", "input `e.txt` changed while it ran"),
+    ];
+    assert_eq!(failures(&project), expected.map(|(stage, why)| (stage.to_owned(), why.to_owned())));
+    let completed = project.states().into_iter().filter(|(_, state)| state == "COMPLETED");
+    let completed: Vec<String> = completed.map(|(stage, _)| stage).collect();
+    assert_eq!(completed, ["S01_load_data", "S05_write_script", "S06_fail_once"]);
 }
