@@ -70,7 +70,7 @@ fn another_list_leaves_the_old_values_with_their_parameters() {
     | seed = 1 | 10 | S01_train_model_a (attempt 1, superseded) |
     | seed = 2 | 20 | S01_train_model_b (attempt 1, no longer in the plan) |
     ");
-    insta::assert_snapshot!(sandbox::without_durations(&block(&project, "r1", "EXECUTION_HISTORY")), @r"
+    insta::assert_snapshot!(sandbox::without_durations(block(&project, "r1", "EXECUTION_HISTORY")), @r"
     ## Execution History
 
     | Stage | Status | Duration |
