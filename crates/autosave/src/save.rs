@@ -9,14 +9,13 @@ use changes::{Repository, Request};
 use files::{Lock, LockError, TemporaryFile};
 use gate::policy::{Autosave, Include};
 use keeping::commit::{self, Commit, CommitError, CommitOutcome, NewCommit};
-use keeping::snapshot::{LeftOut, NewSnapshot, SessionName, SnapshotError, SnapshotReason};
+use keeping::snapshot::{LeftOut, NewSnapshot, SessionName, Side, SnapshotError, SnapshotReason};
 use stop::lock_file;
 use transcript::Agent;
 
 use crate::facts::{self, Occasion, Teller};
 use crate::look::Look;
 use crate::notes::{self, NotesError};
-use crate::save_run;
 use crate::saving_settings::SavingSettings;
 use crate::secrets::Finding;
 use crate::session_notes::{self, NewNotes, SessionNotes};
@@ -243,7 +242,7 @@ impl Save {
     /// Whether nothing has happened since the last save: its commit is HEAD, its notes say the same, its snapshot has the same
     /// files, and those that a save commits in any case are as they were committed.
     fn is_saved(&self, last: &journal::Autosave, now: &ChangeSet) -> bool {
-        let is_own = |file: &ChangedFile| save_run::is_own_file(&file.path, self.agent, &self.settings);
+        let is_own = |file: &ChangedFile| is_own_file(&file.path, self.agent, &self.settings);
         let is_there = last.commit.is_some() && last.commit == now.head && last.branch == now.branch;
         let says_the_same = || {
             let section = self.section();
@@ -252,13 +251,7 @@ impl Save {
         };
         let has_the_same = || {
             last.snapshot.as_deref().is_some_and(|snapshot| {
-                save_run::is_as_in_snapshot(
-                    &self.repository,
-                    &self.saving,
-                    self.agent,
-                    &self.settings,
-                    snapshot,
-                )
+                is_as_in_snapshot(&self.repository, &self.saving, self.agent, &self.settings, snapshot)
             })
         };
         is_there && !now.files.iter().any(is_own) && says_the_same() && has_the_same()
@@ -554,6 +547,28 @@ impl Save {
 
 fn has(files: &[ChangedFile], path: &BytePath) -> bool {
     files.iter().any(|file| file.path == *path)
+}
+
+/// Whether the working tree is as a snapshot has it, apart from what saves write themselves.
+pub(crate) fn is_as_in_snapshot(
+    repository: &Repository,
+    saving: &SavingSettings,
+    agent: Agent,
+    settings: &Autosave,
+    snapshot: &str,
+) -> bool {
+    let scratch = &saving.temporary;
+    let differences = saving.snapshots(repository).and_then(|snapshots| {
+        let snapshot = snapshots.find(snapshot)?;
+        snapshots.diff(Side::Snapshot(&snapshot), Side::WorkingTree { scratch }, &[])
+    });
+    differences.is_ok_and(|all| all.iter().all(|one| is_own_file(&one.path, agent, settings)))
+}
+
+/// Whether a save writes or commits the file in any case.
+fn is_own_file(path: &BytePath, agent: Agent, settings: &Autosave) -> bool {
+    let notes = settings.notes.as_deref().unwrap_or_else(|| notes_of(agent));
+    session_notes::has(path) || [notes, BUILDGUIDE].map(BytePath::from).contains(path)
 }
 
 /// Why one file cannot be committed, which is no reason not to commit the others.

@@ -11,7 +11,7 @@ use gate::{Changes, Inputs};
 use journal::{
     AutosaveId, AutosaveOutcome, Journal, JournalError, NewAutosave, PushState, SessionId, Turn, TurnId,
 };
-use keeping::snapshot::{LeftOut, PrunableReasons, Retention, Side, WhichWorktrees};
+use keeping::snapshot::{LeftOut, PrunableReasons, Retention, WhichWorktrees};
 use stop::{ClientEvent, policy_files};
 use text::OWN_PREFIX;
 use text::counted;
@@ -23,7 +23,7 @@ use crate::ended_save::{EndedSave, SaveResult, capitalised};
 use crate::facts::{Asked, Facts, Occasion, Teller};
 use crate::look::Look;
 use crate::planned_push::{NoPush, PlannedPush};
-use crate::save::{BUILDGUIDE, Save, SaveOutcome, Saved, Taken, notes_of};
+use crate::save::{BUILDGUIDE, Save, SaveOutcome, Saved, Taken};
 use crate::saving_settings::SavingSettings;
 use crate::session_notes;
 
@@ -402,26 +402,4 @@ fn read_plans(facts: &mut Facts, root: &Path, look: &Look) {
         .map(|item| teller.item(&item.text));
     facts.build =
         read(build_state::PATH).and_then(|text| teller.told(&text)).and_then(|text| BuildState::read(&text));
-}
-
-/// Whether the working tree is as a snapshot has it, apart from what saves write themselves.
-pub(crate) fn is_as_in_snapshot(
-    repository: &Repository,
-    saving: &SavingSettings,
-    agent: Agent,
-    settings: &Autosave,
-    snapshot: &str,
-) -> bool {
-    let scratch = &saving.temporary;
-    let differences = saving.snapshots(repository).and_then(|snapshots| {
-        let snapshot = snapshots.find(snapshot)?;
-        snapshots.diff(Side::Snapshot(&snapshot), Side::WorkingTree { scratch }, &[])
-    });
-    differences.is_ok_and(|all| all.iter().all(|one| is_own_file(&one.path, agent, settings)))
-}
-
-/// Whether a save writes or commits the file in any case.
-pub(crate) fn is_own_file(path: &BytePath, agent: Agent, settings: &Autosave) -> bool {
-    let notes = settings.notes.as_deref().unwrap_or_else(|| notes_of(agent));
-    session_notes::has(path) || [notes, BUILDGUIDE].map(BytePath::from).contains(path)
 }

@@ -14,7 +14,7 @@ use crate::context::{self, Windows};
 use crate::ended_save::{EndedSave, SaveResult};
 use crate::facts::{Asked, Facts, Occasion, SHORT_PROMPT};
 use crate::reason::Reason;
-use crate::save::Save;
+use crate::save::{self, Save};
 use crate::save_order::{SaveOrder, take_ended};
 use crate::save_run::{self, SaveReport};
 use crate::saving_settings::SavingSettings;
@@ -299,7 +299,7 @@ impl SavingStop {
             .is_ok_and(|set| !set.files.is_empty() && set.scope == change_set::Scope::TurnBaseline);
         let Some(last) = last.and_then(|last| last.snapshot) else { return changed };
         let agent = self.judged.event.payload.agent;
-        changed && !save_run::is_as_in_snapshot(&repository, &self.saving, agent, autosave, &last)
+        changed && !save::is_as_in_snapshot(&repository, &self.saving, agent, autosave, &last)
     }
 }
 

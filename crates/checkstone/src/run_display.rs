@@ -16,7 +16,7 @@ use run::engine::{EngineError, PlanText};
 use run::event::{Ending, Event, What};
 use run::outlook::{StageOutlook, Would};
 use run::output::OutlookOutput;
-use run::plan::{DEFAULT_DURATION, Plan};
+use run::plan::{DEFAULT_DURATION, NOTHING_TO_RUN, Plan};
 use run::record::Record;
 use run::state::{RunState, StageState};
 use supervise::marker::Marker;
@@ -319,6 +319,7 @@ pub(crate) fn shown(
     let mut display = Display::new(printer, json);
     display.know(&stages, layout);
     let mut index = Index::new(root, layout);
+    index.expect(printer);
     let ended = run(plan, &mut |event| {
         index.hear(event, printer);
         display.hear(event);
@@ -394,11 +395,12 @@ pub(crate) fn summary(record: &Record, plan: &Plan, layout: &Layout, width: Opti
         RunState::Completed => (GOOD, format!("the artifacts are in `{published}`")),
         _ => (DOUBTFUL, format!("`checkstone resume {run}` goes on with it")),
     };
-    text.push_str(&format!(
-        "run {STRONG}{run}{STRONG:#} {style}{}{style:#}: {done} of {} completed; {next}\n",
-        record.state.name(),
-        counted(stages.len(), "stage"),
-    ));
+    let progress = match stages.len() {
+        0 => NOTHING_TO_RUN.to_owned(),
+        all => format!("{done} of {} completed; {next}", counted(all, "stage")),
+    };
+    let state = record.state.name();
+    text.push_str(&format!("run {STRONG}{run}{STRONG:#} {style}{state}{style:#}: {progress}\n"));
     text
 }
 

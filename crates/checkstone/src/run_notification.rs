@@ -9,6 +9,7 @@ use std::time::Duration;
 use checkpoint::layout::Layout;
 use files::{BoundedChild, Bounds};
 use jiff::Timestamp;
+use run::plan::NOTHING_TO_RUN;
 use run::record::Record;
 use run::state::StageState;
 use serde::Serialize;
@@ -84,14 +85,16 @@ impl WebhookEvent for RunEvent {
             true => String::new(),
             false => format!("; not completed: {}", text::listed(&self.unfinished)),
         };
+        let progress = match self.stages {
+            0 => NOTHING_TO_RUN.to_owned(),
+            all => format!("{} of {all} stages completed{unfinished}", self.completed),
+        };
         format!(
-            "{}: run {} {} after {}: {} of {} stages completed{unfinished}",
+            "{}: run {} {} after {}: {progress}",
             self.title,
             self.run,
             self.state.to_lowercase().replace('_', " "),
-            text::duration_in_words(Duration::from_secs(self.seconds)),
-            self.completed,
-            self.stages
+            text::duration_in_words(Duration::from_secs(self.seconds))
         )
     }
 

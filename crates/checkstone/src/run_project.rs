@@ -15,6 +15,7 @@ use run::fingerprint;
 use run::plan::{Plan, Problems, Resources, SetParameter};
 use run::record::{Record, RecordError};
 use run::runs::{self, FoundRun};
+use run::state::RunState;
 
 use crate::environment;
 use crate::error::{CommandError, ErrorKind};
@@ -284,13 +285,21 @@ impl Index {
         Self { root: root.to_owned(), layout: layout.clone(), has_warned: false }
     }
 
+    /// A run is known before there is anything of it on the disk, so that one that is killed at once is still ours.
+    pub(crate) fn expect(&mut self, printer: &Printer) {
+        if !self.layout.events().exists() {
+            self.note_or_warn(RunState::Planned, printer);
+        }
+    }
+
     pub(crate) fn hear(&mut self, event: &Event, printer: &Printer) {
-        let state = match &event.what {
-            What::RunPlanned { .. } => "PLANNED",
-            What::RunState { to, .. } => to.name(),
-            _ => return,
-        };
-        if let Err(error) = self.note(state)
+        if let What::RunState { to, .. } = &event.what {
+            self.note_or_warn(*to, printer);
+        }
+    }
+
+    fn note_or_warn(&mut self, state: RunState, printer: &Printer) {
+        if let Err(error) = self.note(state.name())
             && !self.has_warned
         {
             self.has_warned = true;

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use checkpoint::layout::Layout;
+use supervise::marker::Marker;
 
-use crate::event::Accepted;
+use crate::event::{Accepted, What};
 use crate::plan::Stage;
-use crate::record::Record;
+use crate::record::{self, Record};
 
 /// So many runs are looked through, the newest ones.
 const MOST_RUNS: usize = 50;
@@ -20,10 +21,19 @@ pub(crate) struct EarlierStage {
     pub(crate) accepted: Accepted,
 }
 
+/// What the accepted attempt of a stage said of its result, and which attempt that was.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct EarlierMarkers {
+    pub(crate) attempt: u32,
+    pub(crate) markers: Vec<String>,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct EarlierRuns {
     /// By the id that the plan has, the newest first.
     stages: HashMap<String, Vec<EarlierStage>>,
+    /// By run and stage, of the runs that something was taken over from.
+    markers: HashMap<String, HashMap<String, EarlierMarkers>>,
 }
 
 impl EarlierRuns {
@@ -48,10 +58,43 @@ impl EarlierRuns {
         found
     }
 
+    /// What the stage said when it made this.
+    pub(crate) fn markers_of(&mut self, made: &EarlierStage) -> EarlierMarkers {
+        let run = made.run.run().to_owned();
+        let of_run = self.markers.entry(run).or_insert_with(|| markers_by_stage(&made.run));
+        of_run.get(&made.id).cloned().unwrap_or_default()
+    }
+
     /// What may be the same, and of it what the stage is best compared with.
     pub(crate) fn of_stage(&self, stage: &Stage) -> Option<(&EarlierStage, &[EarlierStage])> {
         let all = self.stages.get(&stage.template)?;
         let nearest = all.iter().find(|made| made.id == stage.id).or_else(|| all.first())?;
         Some((nearest, all))
     }
+}
+
+/// A record that cannot be read says nothing.
+fn markers_by_stage(run: &Layout) -> HashMap<String, EarlierMarkers> {
+    let mut all: HashMap<(String, u32), Vec<String>> = HashMap::new();
+    let mut accepted: HashMap<String, u32> = HashMap::new();
+    for event in record::read_events(&run.events()).unwrap_or_default() {
+        match event.what {
+            What::Marker { stage_id, attempt, marker } => {
+                // How it went is not part of what came out.
+                let is_of_result = |marker: Marker| marker.category() != Some("workflow");
+                if Marker::parse(&marker).is_some_and(is_of_result) {
+                    all.entry((stage_id, attempt)).or_default().push(marker);
+                }
+            }
+            What::StageState { stage_id, attempt, accepted: Some(_), .. } => {
+                accepted.insert(stage_id, attempt);
+            }
+            _ => {}
+        }
+    }
+    let of_stage = |(stage, attempt): (String, u32)| {
+        let markers = all.remove(&(stage.clone(), attempt)).unwrap_or_default();
+        (stage, EarlierMarkers { attempt, markers })
+    };
+    accepted.into_iter().map(of_stage).collect()
 }

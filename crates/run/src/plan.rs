@@ -29,6 +29,8 @@ pub use template::{TEMPLATES, Template};
 
 /// A stage takes this long where its envelope says nothing.
 pub const DEFAULT_DURATION: Duration = Duration::from_secs(240);
+/// What is said of a run without stages.
+pub const NOTHING_TO_RUN: &str = "nothing was to be run: every stage is left out by `when`";
 /// The most seconds that an envelope may ask for without checkpoints on the way.
 const LONGEST_DURATION: i64 = 600;
 /// The most seconds for a stage that saves checkpoints on its way: a week.

@@ -22,6 +22,7 @@ use jiff::Timestamp;
 
 use crate::end_of_output;
 use crate::fingerprint;
+use crate::plan::Plan;
 use crate::record::{self, RecordError};
 
 pub use comparison::{ComparedRun, ComparedValue, Comparison};
@@ -29,7 +30,7 @@ pub use figure::Figure;
 pub use html::Excerpt;
 pub use metric::Metric;
 pub use sheet::{Sheet, SheetBody};
-pub use story::{Attempt, Incident, Outcome, Sitting, StageMarker, StageStory, Story};
+pub use story::{AcceptedResult, Attempt, Incident, Outcome, Sitting, StageMarker, StageStory, Story};
 
 /// Of what an attempt printed, so much of the end is shown.
 const LONGEST_EXCERPT: u64 = 8 * 1024;
@@ -78,18 +79,17 @@ impl Report {
         let events = record::read_events(&layout.events())?;
         let plan = record::Record::read(&layout.events())?.read_plan(layout.root());
         // A plan that no longer holds, since a file of it is gone, still has its order; without one the events have theirs.
-        let (order, parameters) = match &plan {
-            Ok(plan) => (plan.goals(), plan.parameters()),
-            Err(_) => Default::default(),
-        };
-        let mut story = Story::of(&events, &order);
+        let goals = plan.as_ref().ok().map(Plan::goals);
+        let mut story = Story::of(&events, goals.as_deref());
         story.forget_checkpoints(|id| layout.manifest(id).is_ok_and(|path| path.is_file()));
         let (figures, figures_left_out) = figure::figures(layout, &story);
         let (sheets, sheets_left_out) = sheet::sheets(layout, &story);
+        let (metrics, unread) = metric::metrics(layout, &story);
+        story.warnings.extend(unread);
         let notebook = layout.notebook();
         Ok(Self {
-            parameters,
-            metrics: metric::metrics(layout, &story),
+            parameters: plan.map(|plan| plan.parameters()).unwrap_or_default(),
+            metrics,
             sheets,
             sheets_left_out,
             excerpts: excerpts(layout, &story),
@@ -139,11 +139,12 @@ fn write(path: &Path, content: &[u8]) -> Result<(), FileError> {
     atomic_file::write(path, content, 0o644)
 }
 
-/// The stages whose files are shown, and how many files that `is_meant` is true for are of others: instances of a fan-out
+/// The stages whose results count and are shown, and how many files that `is_meant` is true for are of others: instances of a fan-out
 /// beyond the first.
 fn of_shown_stages(story: &Story, is_meant: impl Fn(&str) -> bool) -> (Vec<&StageStory>, usize) {
     let mut instances: HashMap<&str, usize> = HashMap::new();
-    let (shown, others): (Vec<&StageStory>, Vec<&StageStory>) = story.stages.iter().partition(|stage| {
+    let results = story.stages.iter().filter(|stage| stage.result().is_some());
+    let (shown, others): (Vec<&StageStory>, Vec<&StageStory>) = results.partition(|stage| {
         let count = instances.entry(&stage.fan_out).or_default();
         *count += 1;
         stage.fan_out.is_empty() || *count <= MOST_INSTANCES
@@ -185,7 +186,7 @@ fn excerpts(layout: &Layout, story: &Story) -> Vec<Excerpt> {
             let (text, before) = end_of_output::end_of(&path, LONGEST_EXCERPT).ok()?;
             let below = path.strip_prefix(layout.run_directory()).ok()?.to_string_lossy().into_owned();
             (!text.is_empty()).then(|| Excerpt {
-                stage: stage.name(),
+                stage: stage.name_in(attempt),
                 path: below,
                 attempt: attempt.number,
                 is_verification,

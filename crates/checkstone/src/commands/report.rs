@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &ReportArguments, printer: &Printer) -> Result<Exit
         title: report.story.title.clone(),
         run: report.story.run.clone(),
         state: report.story.state.name().to_owned(),
-        stages: report.story.stages.len(),
+        stages: report.story.progress().1,
         attempts: attempts().count(),
         broken_off: attempts()
             .filter(|attempt| !matches!(attempt.outcome, Outcome::Completed | Outcome::Running))

@@ -15,6 +15,7 @@ mod parameters;
 #[cfg(feature = "python")]
 mod python;
 mod random;
+mod reported;
 mod resources;
 mod resumes;
 #[cfg(feature = "python")]

@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 
 use checkpoint::hash;
+use checkpoint::layout::DISPLAYS_FILE;
 use checkpoint::manifest::Artifact;
 use serde_json::Map;
 use text::error_chain;
@@ -41,18 +42,23 @@ impl Engine<'_> {
         let same = candidates.iter().find(|made| made.accepted.fingerprint == now.fingerprint);
         let Some(made) = same.cloned() else { return Ok(false) };
         let attempt = self.next_attempt(index)?;
-        match self.taken_over(index, attempt, &made) {
+        let told = self.earlier_runs.markers_of(&made);
+        match self.taken_over(index, attempt, &made, told.attempt) {
             Ok(artifacts) => {
                 let accepted = Accepted { inputs: now.inputs, artifacts, ..made.accepted };
-                self.append(What::StageState {
-                    stage_id: self.id(index),
+                let stage_id = self.id(index);
+                let completed = What::StageState {
+                    stage_id: stage_id.clone(),
                     attempt,
                     from: StageState::Pending,
                     to: StageState::Completed,
                     reason: Some(format!("made by run `{}`", made.run.run())),
                     ending: None,
                     accepted: Some(accepted),
-                })?;
+                };
+                let said = told.markers.into_iter();
+                let said = said.map(|marker| What::Marker { stage_id: stage_id.clone(), attempt, marker });
+                self.append_all([completed].into_iter().chain(said).collect())?;
                 Ok(true)
             }
             Err(error) => {
@@ -72,6 +78,7 @@ impl Engine<'_> {
         index: usize,
         attempt: u32,
         made: &EarlierStage,
+        made_by: u32,
     ) -> Result<Vec<AcceptedArtifact>, AdoptError> {
         let (id, root) = (self.id(index), self.layout.root());
         let name = EngineError::from;
@@ -86,7 +93,7 @@ impl Engine<'_> {
             if let Some(parent) = target.parent() {
                 publish::make_folder(root, parent)?;
             }
-            if copied(&source.join(&artifact.path), &target, &artifact.sha256).is_err() {
+            if copied(&source.join(&artifact.path), &target, Some(&artifact.sha256)).is_err() {
                 gone.push(Artifact {
                     relative_path: self.layout.relative(&target),
                     sha256: artifact.sha256.clone(),
@@ -95,6 +102,9 @@ impl Engine<'_> {
                 });
             }
         }
+        // The pictures and tables that it showed belong to its result; without them it is still whole.
+        let shown = made.run.attempt(&made.id, made_by).map_err(name)?.join(DISPLAYS_FILE);
+        let _ = copied(&shown, &folder.join(DISPLAYS_FILE), None);
         checkpoint::restore(&self.layout, &gone).map_err(StageCheckpointError::from)?;
         let published = self.layout.published(&id).map_err(name)?;
         // After a power cut it would be taken over again, or come back from the store.
@@ -105,12 +115,12 @@ impl Engine<'_> {
     }
 }
 
-/// Copies a file that still has the content it had; without it nothing is left in its place.
-fn copied(source: &Path, target: &Path, sha256: &str) -> io::Result<()> {
+/// Copies a file that still has the content it had, where that is known; without it nothing is left in its place.
+fn copied(source: &Path, target: &Path, sha256: Option<&str>) -> io::Result<()> {
     let from = fingerprint::open_regular(source)?;
     let to: File = fs_err::File::create_new(target)?.into();
     let (hashed, _) = hash::clone_or_copy(&from, &to)?;
-    if hashed.sha256 != sha256 {
+    if sha256.is_some_and(|expected| hashed.sha256 != expected) {
         fs_err::remove_file(target)?;
         return Err(io::Error::other("it was changed"));
     }

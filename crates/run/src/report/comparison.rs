@@ -93,7 +93,7 @@ fn values_of_metrics(report: &Report) -> Vec<(Key, String)> {
 }
 
 fn values_of_durations(report: &Report) -> Vec<(Key, String)> {
-    let accepted = report.story.stages.iter().filter_map(|stage| Some((stage, stage.accepted()?)));
+    let accepted = report.story.stages.iter().filter_map(|stage| Some((stage, stage.accepted_attempt()?)));
     accepted
         .map(|(stage, attempt)| {
             let seconds = format!("{:.3}", attempt.duration().as_secs_f64());

@@ -15,7 +15,7 @@ pub(super) fn shown<Found>(
     stage: &StageStory,
     read: impl Fn(&Value) -> Option<Found>,
 ) -> Vec<Found> {
-    let folder = stage.accepted().and_then(|attempt| layout.attempt(&stage.id, attempt.number).ok());
+    let folder = stage.result().and_then(|result| layout.attempt(&stage.id, result.attempt).ok());
     let file = folder.and_then(|folder| fingerprint::open_regular(&folder.join(DISPLAYS_FILE)).ok());
     let mut found: Vec<Found> = Vec::new();
     // Where a display is that may be updated.

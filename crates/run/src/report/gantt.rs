@@ -76,7 +76,7 @@ pub(super) fn chart(story: &Story) -> String {
         let top = TOP + ROW * row as f64;
         name(&mut svg, top, stage);
         for attempt in &stage.attempts {
-            bar(&mut svg, &scale, top, &stage.name(), attempt);
+            bar(&mut svg, &scale, top, &stage.name_in(attempt), attempt);
         }
     }
     svg.push_str("</svg>\n");
@@ -84,8 +84,8 @@ pub(super) fn chart(story: &Story) -> String {
 }
 
 fn name(svg: &mut String, top: f64, stage: &StageStory) {
-    let state = match stage.attempts.is_empty() {
-        true => format!("<tspan class=\"never\"> · {}</tspan>", stage.state.name().to_lowercase()),
+    let state = match stage.attempts.is_empty() || stage.is_dropped {
+        true => format!("<tspan class=\"never\"> · {}</tspan>", stage.standing().to_lowercase()),
         false => String::new(),
     };
     let _ = writeln!(

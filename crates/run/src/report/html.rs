@@ -11,7 +11,7 @@ use super::sheet::{Sheet, SheetBody};
 use super::story::{Attempt, Outcome, StageStory, Story};
 use super::words;
 use crate::event::What;
-use crate::state::StageState;
+use crate::plan::NOTHING_TO_RUN;
 
 const PAGE: &str = include_str!("page.html");
 
@@ -88,14 +88,17 @@ pub(super) fn page(report: &Report) -> String {
 fn facts(body: &mut String, report: &Report) {
     let story = &report.story;
     let attempts = || story.stages.iter().flat_map(|stage| &stage.attempts);
-    let completed = story.stages.iter().filter(|stage| stage.state == StageState::Completed).count();
+    let (completed, all) = story.progress();
     let broken = attempts()
         .filter(|attempt| !matches!(attempt.outcome, Outcome::Completed | Outcome::Running))
         .count();
     body.push_str("<dl class=\"facts\">");
     for (name, value) in [
         ("state", story.state.name().to_lowercase().replace('_', " ")),
-        ("stages", format!("{completed} of {}", story.stages.len())),
+        (
+            "stages",
+            if story.is_nothing_to_run { NOTHING_TO_RUN.to_owned() } else { format!("{completed} of {all}") },
+        ),
         ("started", story.started_at().map(|at| format!("{at:.0}")).unwrap_or_default()),
         ("elapsed", words::duration(story.elapsed())),
         ("attempts", attempts().count().to_string()),
@@ -236,13 +239,13 @@ fn stages(body: &mut String, story: &Story) {
         "<div class=\"scroll\"><table class=\"cards\" id=\"stages\"><thead><tr><th>Stage</th><th>Attempt</th><th>Outcome</th><th class=\"number\">Duration</th><th>What happened</th></tr></thead><tbody>\n",
     );
     for stage in &story.stages {
-        let name = text::html_text(&stage.name());
         // Once for all attempts of a stage.
         let mut goal = format!("<div class=\"goal\">{}</div>", text::html_text(&stage.goal));
         for attempt in &stage.attempts {
             let _ = writeln!(
                 body,
-                "<tr><td class=\"id\"><code>{name}</code>{}</td><td>{}</td><td class=\"state {outcome}\">{outcome}</td><td class=\"number\">{}</td><td>{}</td></tr>",
+                "<tr><td class=\"id\"><code>{}</code>{}</td><td>{}</td><td class=\"state {outcome}\">{outcome}</td><td class=\"number\">{}</td><td>{}</td></tr>",
+                text::html_text(&stage.name_in(attempt)),
                 std::mem::take(&mut goal),
                 attempt.number,
                 words::duration(attempt.duration()),
@@ -252,11 +255,12 @@ fn stages(body: &mut String, story: &Story) {
         }
         if stage.attempts.is_empty() {
             // What an earlier run made is complete without an attempt of this one.
-            let tone = if stage.state == StageState::Completed { "completed" } else { "lost" };
+            let tone = if stage.result().is_some() { "completed" } else { "lost" };
+            let name = text::html_text(&stage.name());
             let _ = writeln!(
                 body,
                 "<tr><td class=\"id\"><code>{name}</code>{goal}</td><td>–</td><td class=\"state {tone}\">{}</td><td></td><td>{}</td></tr>",
-                stage.state.name().to_lowercase(),
+                stage.standing().to_lowercase(),
                 text::html_text(stage.reason.as_deref().unwrap_or_default())
             );
         }
@@ -266,9 +270,7 @@ fn stages(body: &mut String, story: &Story) {
 
 fn happened(stage: &StageStory, attempt: &Attempt) -> Vec<String> {
     let mut happened: Vec<String> = attempt.reason.iter().map(|reason| text::html_text(reason)).collect();
-    if stage.is_superseded(attempt) {
-        happened.push("superseded by a later attempt".to_owned());
-    }
+    happened.extend(stage.fate(attempt).map(str::to_owned));
     for incident in &attempt.incidents {
         happened.push(match &incident.what {
             What::Signal { signal, .. } => format!("sent {}", text::html_text(signal)),
@@ -303,10 +305,12 @@ fn artifacts(body: &mut String, report: &Report) {
         "<div class=\"scroll\"><table class=\"cards\" id=\"artifacts\"><thead><tr><th>Stage</th><th>File</th><th class=\"number\">Size</th><th>SHA-256</th></tr></thead><tbody>\n",
     );
     for stage in &story.stages {
+        let outdated = stage.outdated_artifacts().map(|why| format!(" <span class=\"faint\">({why})</span>"));
+        let outdated = outdated.unwrap_or_default();
         for artifact in &stage.artifacts {
             let _ = writeln!(
                 body,
-                "<tr><td class=\"id\"><code>{}</code></td><td><a href=\"{}\"><code>{}</code></a></td><td class=\"number\">{}</td><td class=\"hash\"><code title=\"{}\">{}…</code></td></tr>",
+                "<tr><td class=\"id\"><code>{}</code>{outdated}</td><td><a href=\"{}\"><code>{}</code></a></td><td class=\"number\">{}</td><td class=\"hash\"><code title=\"{}\">{}…</code></td></tr>",
                 text::html_text(&stage.name()),
                 words::link(&format!("{}/{}", stage.id, artifact.path)),
                 text::html_text(&artifact.path),

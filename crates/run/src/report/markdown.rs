@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use supervise::marker::Marker;
 
 use crate::event::What;
+use crate::plan::NOTHING_TO_RUN;
 use crate::state::StageState;
 
 use super::Report;
@@ -95,16 +96,19 @@ fn put(text: &mut String, name: &str, content: &str) {
 
 fn summary(report: &Report) -> String {
     let story = &report.story;
-    let done = story.stages.iter().filter(|stage| stage.state == StageState::Completed).count();
+    let (done, all) = story.progress();
+    let progress = match story.is_nothing_to_run {
+        true => NOTHING_TO_RUN.to_owned(),
+        false => format!("{done} of {all} stages completed"),
+    };
     let mut text = "## Executive Summary\n\n".to_owned();
     if let Some(goal) = story.goal() {
         let _ = writeln!(text, "**Research Goal**: {}\n", words::markdown(goal));
     }
     let _ = writeln!(
         text,
-        "**Status**: {}, {done} of {} stages completed (run `{}`, {:.0})",
+        "**Status**: {}, {progress} (run `{}`, {:.0})",
         story.state.name(),
-        story.stages.len(),
         words::code(&story.run),
         report.generated_at
     );
@@ -187,7 +191,8 @@ fn artifacts(report: &Report) -> String {
             has_any = true;
             let path = format!("{}/{}", stage.id, artifact.path);
             let size = text::size_in_words(artifact.size_bytes);
-            let _ = writeln!(text, "- {} ({size})", linked(&story.run, &path));
+            let outdated = stage.outdated_artifacts().map(|why| format!(", {why}")).unwrap_or_default();
+            let _ = writeln!(text, "- {} ({size}{outdated})", linked(&story.run, &path));
         }
     }
     if !has_any {
@@ -215,14 +220,14 @@ fn history(story: &Story) -> String {
             let _ = writeln!(
                 text,
                 "| {} | {sign} {}{} | {} |",
-                words::markdown(&stage.name()),
+                words::markdown(&stage.name_in(attempt)),
                 attempt.outcome.name(),
-                if stage.is_superseded(attempt) { ", superseded" } else { "" },
+                stage.fate(attempt).map(|fate| format!(", {fate}")).unwrap_or_default(),
                 words::duration(attempt.duration())
             );
         }
         if stage.attempts.is_empty() {
-            let _ = writeln!(text, "| {} | {} | - |", words::markdown(&stage.name()), stage.state.name());
+            let _ = writeln!(text, "| {} | {} | - |", words::markdown(&stage.name()), stage.standing());
         }
     }
     let notes = notes(story);
@@ -268,14 +273,14 @@ fn notes(story: &Story) -> String {
             let _ = writeln!(
                 text,
                 "- {} attempt {} {}{}{}",
-                words::markdown(&stage.name()),
+                words::markdown(&stage.name_in(attempt)),
                 attempt.number,
                 ended(attempt.outcome),
                 reason.unwrap_or_default(),
                 kept.unwrap_or_default()
             );
         }
-        if let (StageState::Blocked, Some(reason)) = (stage.state, &stage.reason) {
+        if let (StageState::Blocked, Some(reason), false) = (stage.state, &stage.reason, stage.is_dropped) {
             let _ = writeln!(
                 text,
                 "- {} is blocked: {}",
@@ -371,7 +376,8 @@ mod tests {
         let stage = StageStory { artifacts: vec![artifact], ..StageStory::default() };
         let [stage_name, name, value] =
             ["", "acc|<b>", "0.9\n<!-- GYOSHU:REPORT:METRICS:END -->"].map(str::to_owned);
-        let report = report(vec![stage], vec![Metric { stage: stage_name, name, value, remark: None }]);
+        let metric = Metric { stage: stage_name, parameters: String::new(), name, value, remark: None };
+        let report = report(vec![stage], vec![metric]);
         let once = refreshed(&report, None);
         assert_eq!(refreshed(&report, Some(&once)), once);
         insta::assert_snapshot!(once.replace('\u{200b}', "[zero width]"), @r"

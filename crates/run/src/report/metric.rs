@@ -9,7 +9,7 @@ use supervise::marker::Marker;
 
 use super::artifact_text;
 use super::sheet::{Sheet, SheetBody};
-use super::story::{StageStory, Story};
+use super::story::{StageMarker, StageStory, Story};
 
 /// A file with more in it is data.
 const LARGEST: usize = 256 << 10;
@@ -17,6 +17,8 @@ const LARGEST: usize = 256 << 10;
 const MOST_OF_STAGE: usize = 100;
 /// A longer list in a metrics file is data.
 const LONGEST_LIST: usize = 8;
+/// More figures of one name, each of something else, are a series; the last one of it counts.
+const LONGEST_SERIES: usize = 12;
 /// So many columns has a table of a fan-out; the events and the files have the rest.
 const MOST_COLUMNS: usize = 12;
 const MOST_ROWS: usize = 300;
@@ -24,6 +26,8 @@ const MOST_ROWS: usize = 300;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metric {
     pub stage: String,
+    /// What an instance of a fan-out was run for when it said so.
+    pub parameters: String,
     /// Empty where a marker has none.
     pub name: String,
     /// As the stage wrote it.
@@ -32,33 +36,53 @@ pub struct Metric {
     pub remark: Option<String>,
 }
 
-/// Those of all stages, in the order of the plan.
-pub(super) fn metrics(layout: &Layout, story: &Story) -> Vec<Metric> {
-    let mut said: HashMap<&str, Vec<(u32, &Marker)>> = HashMap::new();
+/// Those of all stages, in the order of the plan, and a sentence on each file that cannot be read.
+pub(super) fn metrics(layout: &Layout, story: &Story) -> (Vec<Metric>, Vec<String>) {
+    let mut said: HashMap<&str, Vec<&StageMarker>> = HashMap::new();
     for marker in story.markers.iter().filter(|said| said.marker.kind == "METRIC") {
-        said.entry(&marker.stage).or_default().push((marker.attempt, &marker.marker));
+        said.entry(&marker.stage).or_default().push(marker);
     }
-    let mut metrics = Vec::new();
+    let (mut metrics, mut unread) = (Vec::new(), Vec::new());
     for stage in &story.stages {
         let mut of_stage = StageMetrics { stage, found: Vec::new(), places: HashMap::new() };
-        for (attempt, marker) in said.remove(stage.id.as_str()).unwrap_or_default() {
-            let remark = stage.remark(attempt);
-            for (name, value) in of_marker(marker) {
-                of_stage.put(name, value, remark.clone());
-            }
+        let said = said.remove(stage.id.as_str()).unwrap_or_default();
+        let figures: Vec<(&StageMarker, MarkerFigure)> = said
+            .into_iter()
+            .flat_map(|said| of_marker(&said.marker).into_iter().map(move |figure| (said, figure)))
+            .collect();
+        let mut series: HashMap<(u32, &str), HashSet<&str>> = HashMap::new();
+        for (said, figure) in &figures {
+            series.entry((said.attempt, &figure.name)).or_default().insert(&figure.of);
         }
+        for (said, figure) in &figures {
+            let length = series.get(&(said.attempt, figure.name.as_str())).map_or(0, HashSet::len);
+            let name = match figure.of.as_str() {
+                of if !of.is_empty() && length <= LONGEST_SERIES => format!("{} ({of})", figure.name),
+                _ => figure.name.clone(),
+            };
+            of_stage.put(name, figure.value.clone(), &said.parameters, stage.remark(said.attempt));
+        }
+        let accepted = stage.accepted.clone().unwrap_or_default();
         for artifact in stage.artifacts.iter().filter(|artifact| is_metrics_file(&artifact.path)) {
-            let text =
-                artifact_text(layout, stage, &artifact.path, LARGEST).filter(|(_, is_whole)| *is_whole);
-            let value = text.and_then(|(text, _)| serde_json::from_str::<Value>(&text).ok());
-            for (name, value) in value.map(|value| scalars(&value)).unwrap_or_default() {
-                of_stage.put(name, value, None);
+            let value = match artifact_text(layout, stage, &artifact.path, LARGEST) {
+                Some((text, true)) => value_of_json(&text).map_err(|error| error.to_string()),
+                Some((_, false)) => Err(format!("it is larger than {}", text::size_in_words(LARGEST as u64))),
+                None => Err("it cannot be opened".to_owned()),
+            };
+            match value {
+                Ok(value) => {
+                    for (name, value) in scalars(&value) {
+                        of_stage.put(name, value, &accepted.parameters, stage.remark(accepted.attempt));
+                    }
+                }
+                Err(why) => unread
+                    .push(format!("the metrics in `{}/{}` cannot be read: {why}", stage.id, artifact.path)),
             }
         }
         metrics.extend(of_stage.found);
     }
     metrics.sort_by_key(|metric| metric.remark.is_some());
-    metrics
+    (metrics, unread)
 }
 
 /// One table of the stages that stand alone, and one of each fan-out with a row for each instance.
@@ -92,7 +116,7 @@ pub(super) fn sheets(story: &Story, metrics: &[Metric]) -> Vec<Sheet> {
         sheets.push(Sheet::of_rows("", header, alone.iter().map(row).collect()));
     }
     for (fan_out, metrics) in fan_outs {
-        sheets.push(of_fan_out(fan_out, &metrics, &stages));
+        sheets.push(of_fan_out(fan_out, &metrics));
     }
     for sheet in &mut sheets {
         if let SheetBody::Rows { rows, .. } = &mut sheet.body
@@ -106,9 +130,9 @@ pub(super) fn sheets(story: &Story, metrics: &[Metric]) -> Vec<Sheet> {
     sheets
 }
 
-fn of_fan_out(fan_out: &str, metrics: &[&Metric], stages: &HashMap<&str, &StageStory>) -> Sheet {
+fn of_fan_out(fan_out: &str, metrics: &[&Metric]) -> Sheet {
     let mut names: Vec<&str> = Vec::new();
-    let mut rows: Vec<(&str, Option<&str>, HashMap<&str, &str>)> = Vec::new();
+    let mut rows: Vec<(&Metric, HashMap<&str, &str>)> = Vec::new();
     let mut places = HashMap::new();
     let mut known = HashSet::new();
     for metric in metrics {
@@ -117,10 +141,10 @@ fn of_fan_out(fan_out: &str, metrics: &[&Metric], stages: &HashMap<&str, &StageS
         }
         let key = (metric.stage.as_str(), metric.remark.as_deref());
         let place = *places.entry(key).or_insert_with(|| {
-            rows.push((key.0, key.1, HashMap::new()));
+            rows.push((metric, HashMap::new()));
             rows.len() - 1
         });
-        if let Some((_, _, values)) = rows.get_mut(place) {
+        if let Some((_, values)) = rows.get_mut(place) {
             values.insert(&metric.name, &metric.value);
         }
     }
@@ -128,11 +152,11 @@ fn of_fan_out(fan_out: &str, metrics: &[&Metric], stages: &HashMap<&str, &StageS
     names.truncate(MOST_COLUMNS);
     // On a phone the first columns are those that one sees.
     let header = ["Parameters"].into_iter().chain(names.iter().copied()).chain(["Stage"]).collect();
-    let rows = rows.iter().map(|(stage, remark, values)| {
-        let parameters = stages.get(stage).map(|stage| stage.parameters.clone()).unwrap_or_default();
-        let id = remark.map_or_else(|| (*stage).to_owned(), |remark| format!("{stage} ({remark})"));
+    let rows = rows.iter().map(|(metric, values)| {
+        let Metric { stage, parameters, remark, .. } = metric;
+        let id = remark.as_ref().map_or_else(|| stage.clone(), |remark| format!("{stage} ({remark})"));
         let values = names.iter().map(|name| values.get(name).map(|value| text::shortened_number(value)));
-        [parameters].into_iter().chain(values.map(Option::unwrap_or_default)).chain([id]).collect()
+        [parameters.clone()].into_iter().chain(values.map(Option::unwrap_or_default)).chain([id]).collect()
     });
     let mut sheet = Sheet::of_rows(fan_out, header, rows.collect());
     sheet.left_out = (left_out > 0).then(|| format!("{} not shown", text::counted(left_out, "metric")));
@@ -147,7 +171,7 @@ struct StageMetrics<'s> {
 
 impl StageMetrics<'_> {
     /// The last value of a name is the one that counts.
-    fn put(&mut self, name: String, value: String, remark: Option<String>) {
+    fn put(&mut self, name: String, value: String, parameters: &str, remark: Option<String>) {
         let key = (name, remark);
         let place = self.places.get(&key).copied().filter(|_| !key.0.is_empty());
         if let Some(metric) = place.and_then(|place| self.found.get_mut(place)) {
@@ -155,7 +179,8 @@ impl StageMetrics<'_> {
         } else if self.found.len() < MOST_OF_STAGE {
             let (name, remark) = key.clone();
             self.places.insert(key, self.found.len());
-            self.found.push(Metric { stage: self.stage.id.clone(), name, value, remark });
+            let (stage, parameters) = (self.stage.id.clone(), parameters.to_owned());
+            self.found.push(Metric { stage, parameters, name, value, remark });
         }
     }
 }
@@ -166,9 +191,18 @@ pub(super) fn is_metrics_file(path: &str) -> bool {
     name.strip_suffix(".json").is_some_and(|stem| stem.contains("metric"))
 }
 
+/// What a marker says.
+struct MarkerFigure {
+    name: String,
+    /// What it is of: `split = test`.
+    of: String,
+    value: String,
+}
+
 /// Names and values, in each of the ways to write them: `[METRIC:loss=0.1]`, `[METRIC:loss] 0.1`, `[METRIC:loss:0.1]`,
-/// `[METRIC] loss = 0.1`, `[METRIC] loss 0.1`.
-fn of_marker(marker: &Marker) -> Vec<(String, String)> {
+/// `[METRIC] loss = 0.1`, `[METRIC] loss 0.1`. Pairs beside the figure of a name say what it is of:
+/// `[METRIC:loss:split=test] 0.1`.
+fn of_marker(marker: &Marker) -> Vec<MarkerFigure> {
     let mut found: Vec<(String, String)> = Vec::new();
     let text = || marker.text.clone();
     match &marker.subtype {
@@ -189,12 +223,47 @@ fn of_marker(marker: &Marker) -> Vec<(String, String)> {
             });
         }
     }
-    let pairs = marker.attributes.iter().filter(|(_, value)| !value.is_empty());
-    found.extend(pairs.cloned());
+    let pairs = || marker.attributes.iter().filter(|(_, value)| !value.is_empty());
+    let mut of = String::new();
+    match found.first() {
+        Some((_, value)) if marker.subtype.is_some() && is_figure(value) => {
+            of = pairs().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ");
+        }
+        _ => found.extend(pairs().cloned()),
+    }
     if found.is_empty() {
         found.extend(marker.subtype.iter().map(|name| (name.clone(), String::new())));
     }
-    found
+    found.into_iter().map(|(name, value)| MarkerFigure { name, of: of.clone(), value }).collect()
+}
+
+/// Whether it begins with a number: `0.9`, `90 %`.
+fn is_figure(text: &str) -> bool {
+    let digits = text.trim_start_matches(['-', '+', '.']);
+    digits.starts_with(|first: char| first.is_ascii_digit()) || text.parse::<f64>().is_ok()
+}
+
+/// JSON as Python writes it too: what it has for numbers that are none is read as text.
+pub(super) fn value_of_json(text: &str) -> serde_json::Result<Value> {
+    let (mut sound, mut rest, mut is_quoted) = (String::with_capacity(text.len()), text, false);
+    while let Some(letter) = rest.chars().next() {
+        let number = ["NaN", "Infinity", "-Infinity"].into_iter().find(|name| rest.starts_with(name));
+        let length = match (letter, number) {
+            // Whatever follows it does not end the text.
+            ('\\', _) if is_quoted => 1 + rest.chars().nth(1).map_or(0, char::len_utf8),
+            (_, Some(number)) if !is_quoted => {
+                sound.push_str(&format!("\"{number}\""));
+                rest = rest.get(number.len()..).unwrap_or_default();
+                continue;
+            }
+            _ => letter.len_utf8(),
+        };
+        is_quoted ^= letter == '"';
+        let (taken, after) = rest.split_at(length);
+        sound.push_str(taken);
+        rest = after;
+    }
+    serde_json::from_str(&sound)
 }
 
 /// The values in an object, those further inside by their path: `test.accuracy`.
@@ -246,6 +315,9 @@ mod tests {
             ("[METRIC:loss=0.1:epoch=3]", "loss=0.1 epoch=3"),
             ("[METRIC:loss] 0.1", "loss=0.1"),
             ("[METRIC:loss:0.1]", "loss=0.1"),
+            ("[METRIC:loss:split=test:fold=2] 0.1", "loss[split = test, fold = 2]=0.1"),
+            ("[METRIC:loss:0.1:split=test]", "loss[split = test]=0.1"),
+            ("[METRIC:loss=0.1] after training", "=after training loss=0.1"),
             ("[METRIC] loss = 0.1", "loss=0.1"),
             ("[METRIC] mean error 12.5", "mean error=12.5"),
             ("[METRIC] loss 0.1 after epoch 300", "=loss 0.1 after epoch 300"),
@@ -253,8 +325,11 @@ mod tests {
             ("[METRIC:good]", "good="),
         ] {
             let found = of_marker(&Marker::parse(line).unwrap());
-            let found: Vec<String> = found.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            assert_eq!(found.join(" "), expected, "{line}");
+            let told = |figure: &MarkerFigure| match figure.of.as_str() {
+                "" => format!("{}={}", figure.name, figure.value),
+                of => format!("{}[{of}]={}", figure.name, figure.value),
+            };
+            assert_eq!(found.iter().map(told).collect::<Vec<_>>().join(" "), expected, "{line}");
         }
     }
 

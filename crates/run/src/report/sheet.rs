@@ -91,7 +91,7 @@ fn of_file(layout: &Layout, stage: &StageStory, path: &str) -> Option<Sheet> {
     let (text, is_whole) = artifact_text(layout, stage, path, BEGINNING)?;
     let (body, left_out) = match format(path)? {
         SheetFormat::Json => {
-            (metric::body_of_json(&serde_json::from_str(&text).ok().filter(|_| is_whole)?)?, None)
+            (metric::body_of_json(&metric::value_of_json(&text).ok().filter(|_| is_whole)?)?, None)
         }
         format => of_text(&text, format, is_whole)?,
     };

@@ -18,6 +18,8 @@ pub struct Story {
     pub state: RunState,
     /// In the order of the plan, where it could be read; others after them.
     pub stages: Vec<StageStory>,
+    /// The plan has stages, and every one of them is left out.
+    pub is_nothing_to_run: bool,
     /// One for each time that a supervisor had the run in hand: more than one means that it was resumed.
     pub sittings: Vec<Sitting>,
     /// Those of the stages, as they came.
@@ -30,6 +32,8 @@ pub struct Story {
 pub struct StageMarker {
     pub stage: String,
     pub attempt: u32,
+    /// What an instance of a fan-out was run for when it said so.
+    pub parameters: String,
     pub marker: Marker,
 }
 
@@ -48,18 +52,32 @@ pub struct StageStory {
     /// Of an instance of a fan-out: `lr = 0.1, seed = 1`.
     pub parameters: String,
     pub goal: String,
+    /// It was in the plan once, and no longer is.
+    pub is_dropped: bool,
     pub state: StageState,
     /// Why it is in its state, where there is a reason.
     pub reason: Option<String>,
     pub attempts: Vec<Attempt>,
     /// How often it was found done already.
     pub reused: usize,
+    /// The last result that was accepted.
+    pub accepted: Option<AcceptedResult>,
     pub artifacts: Vec<AcceptedArtifact>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AcceptedResult {
+    /// Not among the attempts where an earlier run made it.
+    pub attempt: u32,
+    /// What an instance of a fan-out was run for then: with another list its letter stands for something else.
+    pub parameters: String,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Attempt {
     pub number: u32,
+    /// What an instance of a fan-out was run for then.
+    pub parameters: String,
     pub began: Timestamp,
     /// Of one that is still running, or whose supervisor was lost: the last that was heard.
     pub ended: Timestamp,
@@ -96,7 +114,16 @@ pub struct Incident {
 impl StageStory {
     /// Its id, and what it was run for.
     pub fn name(&self) -> String {
-        match self.parameters.as_str() {
+        self.name_with(&self.parameters)
+    }
+
+    /// Its id, and what the attempt was run for.
+    pub fn name_in(&self, attempt: &Attempt) -> String {
+        self.name_with(&attempt.parameters)
+    }
+
+    fn name_with(&self, parameters: &str) -> String {
+        match parameters {
             "" => self.id.clone(),
             parameters => format!("{} ({parameters})", self.id),
         }
@@ -110,25 +137,57 @@ impl StageStory {
         }
     }
 
-    /// The attempt whose artifacts count.
-    pub fn accepted(&self) -> Option<&Attempt> {
-        self.attempts.iter().rfind(|attempt| attempt.outcome == Outcome::Completed)
+    /// The result that counts.
+    pub(super) fn result(&self) -> Option<&AcceptedResult> {
+        self.accepted.as_ref().filter(|accepted| self.outdated(accepted.attempt).is_none())
     }
 
-    /// Whether the attempt completed, and a later one took its place.
-    pub(super) fn is_superseded(&self, attempt: &Attempt) -> bool {
-        let accepted = self.accepted().map(|accepted| accepted.number);
-        attempt.outcome == Outcome::Completed && accepted != Some(attempt.number)
+    /// The attempt whose result counts, where it is of this run.
+    pub fn accepted_attempt(&self) -> Option<&Attempt> {
+        let number = self.result()?.attempt;
+        self.attempts.iter().rfind(|attempt| attempt.number == number)
+    }
+
+    /// Why what a completed attempt made does not count, where it does not.
+    fn outdated(&self, number: u32) -> Option<&'static str> {
+        match &self.accepted {
+            Some(accepted) if accepted.attempt == number => {
+                if self.is_dropped {
+                    Some("no longer in the plan")
+                } else if self.state != StageState::Completed {
+                    Some("before the re-run")
+                } else {
+                    (accepted.parameters != self.parameters).then_some("with other parameters")
+                }
+            }
+            _ => Some("superseded"),
+        }
+    }
+
+    /// The same of the files that it made last.
+    pub(super) fn outdated_artifacts(&self) -> Option<&'static str> {
+        self.outdated(self.accepted.as_ref()?.attempt)
+    }
+
+    /// Why the result of an attempt does not count, where it made one that does not.
+    pub(super) fn fate(&self, attempt: &Attempt) -> Option<&'static str> {
+        (attempt.outcome == Outcome::Completed).then(|| self.outdated(attempt.number))?
     }
 
     /// What became of an attempt, unless it is the accepted one.
     pub(super) fn remark(&self, number: u32) -> Option<String> {
-        let accepted = self.accepted().map(|accepted| accepted.number);
-        let attempt = self.attempts.iter().find(|attempt| attempt.number == number)?;
-        (accepted != Some(number)).then(|| match attempt.outcome {
-            Outcome::Completed => format!("attempt {number}, superseded"),
-            outcome => format!("attempt {number}, {outcome}"),
-        })
+        let attempt = self.attempts.iter().find(|attempt| attempt.number == number);
+        // What an earlier run made has no attempt here.
+        let fate = match attempt.map_or(Outcome::Completed, |attempt| attempt.outcome) {
+            Outcome::Completed => self.outdated(number)?,
+            outcome => outcome.name(),
+        };
+        Some(format!("attempt {number}, {fate}"))
+    }
+
+    /// How it stands, where it has no attempt that says so.
+    pub(super) fn standing(&self) -> &'static str {
+        self.outdated_artifacts().unwrap_or_else(|| self.state.name())
     }
 }
 
@@ -145,9 +204,10 @@ impl Attempt {
 }
 
 impl Story {
-    /// `order` holds the stages of the plan with their goals.
-    pub fn of(events: &[Event], order: &[(String, String)]) -> Self {
+    /// `plan` holds the stages of the plan with their goals, where it can be read.
+    pub fn of(events: &[Event], plan: Option<&[(String, String)]>) -> Self {
         let mut teller = Teller::default();
+        let order = plan.unwrap_or_default();
         for (id, goal) in order {
             teller.stage(id).goal.clone_from(goal);
         }
@@ -159,7 +219,19 @@ impl Story {
         let places: HashMap<&str, usize> =
             order.iter().enumerate().map(|(place, (id, _))| (id.as_str(), place)).collect();
         let goal = |place: usize| order.get(place).map(|(_, goal)| goal.as_str()).unwrap_or_default();
-        story.stages.retain(|stage| !fan_outs.contains(&stage.id));
+        for stage in &mut story.stages {
+            let has_instances = fan_outs.contains_key(&stage.id);
+            let is_of_list = stage.fan_out.is_empty()
+                || fan_outs.get(&stage.fan_out).is_some_and(|ids| ids.contains(&stage.id));
+            // A fan-out that is known only during the run stands in the plan by its own id.
+            let is_planned = plan.is_none()
+                || places.contains_key(stage.id.as_str())
+                || places.contains_key(stage.fan_out.as_str());
+            stage.is_dropped = has_instances || !is_of_list || !is_planned;
+        }
+        let has_run = |stage: &StageStory| !stage.attempts.is_empty() || stage.accepted.is_some();
+        story.stages.retain(|stage| !stage.is_dropped || has_run(stage));
+        story.is_nothing_to_run = plan.is_some_and(<[_]>::is_empty);
         // Instances that became known during the run stand where the plan has their fan-out.
         let place = |stage: &StageStory| {
             let own = places.get(stage.id.as_str()).or_else(|| places.get(stage.fan_out.as_str()));
@@ -168,7 +240,7 @@ impl Story {
         for stage in story.stages.iter_mut().filter(|stage| stage.goal.is_empty()) {
             stage.goal = place(stage).map(goal).unwrap_or_default().to_owned();
         }
-        story.stages.sort_by_key(|stage| place(stage).unwrap_or(usize::MAX));
+        story.stages.sort_by_key(|stage| (stage.is_dropped, place(stage).unwrap_or(usize::MAX)));
         story
     }
 
@@ -210,6 +282,12 @@ impl Story {
         said
     }
 
+    /// How many stages of the plan are complete, and how many it has.
+    pub fn progress(&self) -> (usize, usize) {
+        let planned = || self.stages.iter().filter(|stage| !stage.is_dropped);
+        (planned().filter(|stage| stage.state == StageState::Completed).count(), planned().count())
+    }
+
     /// How often the run was gone on with.
     pub fn resumes(&self) -> usize {
         self.sittings.len().saturating_sub(1)
@@ -222,8 +300,8 @@ struct Teller {
     /// Where each stage is among the story's.
     places: HashMap<String, usize>,
     was_taken: bool,
-    /// Stages of the plan that have instances in their place.
-    fan_outs: HashSet<String>,
+    /// Stages of the plan that have instances in their place, with the ids of the last ones.
+    fan_outs: HashMap<String, HashSet<String>>,
 }
 
 impl Teller {
@@ -246,7 +324,8 @@ impl Teller {
                 self.story.run.clone_from(run_id);
             }
             What::FanOut { stage_id, instances } => {
-                self.fan_outs.insert(stage_id.clone());
+                let ids = instances.iter().map(|instance| instance.stage_id.clone());
+                self.fan_outs.insert(stage_id.clone(), ids.collect());
                 for instance in instances {
                     let stage = self.stage(&instance.stage_id);
                     stage.parameters.clone_from(&instance.parameters);
@@ -255,7 +334,15 @@ impl Teller {
             }
             What::RunState { to, .. } => self.story.state = *to,
             What::StageState { stage_id, attempt, to, reason, ending, accepted, .. } => {
+                // What runs itself has no instances any more.
+                if matches!(to, StageState::Running | StageState::Completed) {
+                    self.fan_outs.remove(stage_id);
+                }
                 let stage = self.stage(stage_id);
+                if *to == StageState::Completed {
+                    let parameters = stage.parameters.clone();
+                    stage.accepted = Some(AcceptedResult { attempt: *attempt, parameters });
+                }
                 stage.state = *to;
                 stage.reason.clone_from(reason);
                 if let Some(accepted) = accepted {
@@ -265,18 +352,26 @@ impl Teller {
                     stage.artifacts.retain(|artifact| !is_of_variables(&artifact.path));
                 }
                 if *to == StageState::Running {
-                    let number = *attempt;
-                    stage.attempts.push(Attempt { number, began: at, ended: at, ..Attempt::default() });
+                    let (number, parameters) = (*attempt, stage.parameters.clone());
+                    let attempt = Attempt { number, parameters, began: at, ended: at, ..Attempt::default() };
+                    stage.attempts.push(attempt);
                 } else if let Some(attempt) = stage.attempts.last_mut() {
                     attempt.end(at, *to, reason.as_deref(), ending.as_ref());
                 }
             }
-            What::StageReused { stage_id, .. } => self.stage(stage_id).reused += 1,
+            What::StageReused { stage_id, .. } => {
+                let stage = self.stage(stage_id);
+                stage.reused += 1;
+                // For all that it depends on, it is the same.
+                if let Some(accepted) = &mut stage.accepted {
+                    accepted.parameters.clone_from(&stage.parameters);
+                }
+            }
             What::Marker { stage_id, attempt, marker } => {
-                let said = Marker::parse(marker);
-                let said =
-                    said.map(|marker| StageMarker { stage: stage_id.clone(), attempt: *attempt, marker });
-                self.story.markers.extend(said);
+                let Some(marker) = Marker::parse(marker) else { return };
+                let parameters = self.stage(stage_id).parameters.clone();
+                let said = StageMarker { stage: stage_id.clone(), attempt: *attempt, parameters, marker };
+                self.story.markers.push(said);
             }
             What::Stall { stage_id, .. }
             | What::Signal { stage_id, .. }

@@ -161,8 +161,8 @@ fn a_dry_run_tells_of_the_push_and_of_what_stands_in_the_way() {
     ");
 }
 
-/// By a person in a repository in which no agent has worked: nothing is said of a session, and no agent had a part in it. A second
-/// save of the same has nothing to add, whenever it comes.
+/// By a person in a repository in which no agent has worked: nothing is said of a session, and no agent had a part in it. A
+/// second save of the same has nothing to add, whenever it comes.
 #[test]
 fn by_hand_without_a_session_only_what_is_known_is_said() {
     let world = World::new("");

@@ -54,7 +54,7 @@ impl Drop for Story {
 }
 
 fn play(seed: u64) {
-    let mut random = Random(seed);
+    let mut random = Random::of_seed(seed);
     let mut story = Story { seed, steps: Vec::new(), plans: Vec::new() };
     let mut sketch = Sketch::new(&mut random);
     let project = Project::new("");
