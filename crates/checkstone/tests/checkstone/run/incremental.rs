@@ -275,7 +275,8 @@ fn a_result_that_was_changed_is_not_read_until_it_is_brought_back() {
         stage("S03_read_result", reads),
     ]));
     assert_eq!(project.run().code, Some(1));
-    let why = "the input `S01_load_data/data` was changed after it was made; `checkstone resume` brings it back";
+    let why =
+        "the input `S01_load_data/data` was changed after it was made; `checkstone resume` brings it back";
     assert_eq!(failures(&project), [("S03_read_result".to_owned(), why.to_owned())]);
     assert_eq!(project.resume().code, Some(0));
     assert_eq!(project.read("reports/study/r1/S03_read_result/copy"), "1\n");
