@@ -52,6 +52,10 @@ pub(crate) struct Job {
     /// The hashes of its inputs that stages made, by name.
     pub(crate) made: HashMap<String, String>,
     /// What the session holds when a Python stage begins, where it holds anything.
+    #[cfg_attr(
+        not(feature = "python"),
+        expect(dead_code, reason = "only a session that is brought back asks for it")
+    )]
     pub(crate) session: Option<SessionBefore>,
     /// Files of this stage's last own checkpoint, to go on from.
     pub(crate) to_resume: Vec<Artifact>,
