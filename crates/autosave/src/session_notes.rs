@@ -63,7 +63,8 @@ impl NewNotes<'_> {
     /// The file of this save, by its time and content: the same said twice is one file.
     pub(crate) fn file(&self) -> (String, String) {
         let text = format!("# {}\n\n{}\n", self.title, self.body.trim_matches('\n'));
-        let time = self.at.strftime("%Y%m%dT%H%M%SZ");
+        // Two saves may be of one second, and the last name is the newest.
+        let time = self.at.strftime("%Y%m%dT%H%M%S%.3fZ");
         (format!("{FOLDER}/{time}-{}.md", short_hash(&text)), text)
     }
 

@@ -10,7 +10,7 @@ const VARYING: &str = concat!(
     r"(?<folder>(?:/[\w.+-]+)*/\.tmp[[:alnum:]]{6}\b)",
     r"|(?<time>\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d| UTC)?)",
     // Named after the time at which it was made.
-    r"|(?<id>\b\d{8}[-T]\d{6}Z?(?:-[0-9a-f]+)?\b)",
+    r"|(?<id>\b\d{8}[-T]\d{6}(?:\.\d{3})?Z?(?:-[0-9a-f]+)?\b)",
     // Where a server of a test listens.
     r"|(?<server>\b127\.0\.0\.1:\d+)",
     // The sessions of tests have fixed names, which stay.

@@ -176,7 +176,7 @@ fn the_environment_switches_on_and_overrides() {
 fn secrets_are_not_shown() {
     let settings = UserSettings::read(CONFIG, &FromEnvironment::default()).unwrap();
     let shown = format!("{settings:?}");
-    insta::assert_snapshot!(shown, @r#"UserSettings { vercel: On(Service { endpoint: Endpoint(https://api.vercel.com), token: Secret(…), project: Some("web"), team: None }), linear: NoToken, webhooks: [Webhook { endpoint: Endpoint(https://hooks.slack.com), format: Slack, secret: None }, Webhook { endpoint: Endpoint(https://example.org), format: Generic, secret: Some(Secret(…)) }] }"#);
+    insta::assert_snapshot!(shown, @r#"UserSettings { vercel: On(Service { endpoint: Endpoint(https://api.vercel.com), token: Secret(…), project: Some("web"), team: None }), linear: NoToken, webhooks: [Webhook { endpoint: Endpoint(https://hooks.slack.com), format: Slack, secret: None }, Webhook { endpoint: Endpoint(https://example.org), format: Generic, secret: Some(Secret(…)) }], run_end: RunEnd { webhooks: false, desktop: false, command: [] } }"#);
     for (text, said) in [
         (
             "[integrations.linear]\nenabled = true\ntoken = lin_api_very_secret\n",
