@@ -13,7 +13,7 @@ use jiff::Timestamp;
 
 use crate::event::{Accepted, Ending, Event, FORMAT, InstanceNote, What};
 use crate::plan::{Plan, Problems, SetParameter};
-use crate::secret_values::{SecretValues, WITHHELD};
+use crate::secret_values::{self, SecretValues, WITHHELD};
 use crate::state::{RunState, StageState, TransitionError};
 use crate::surroundings::Surroundings;
 
@@ -194,7 +194,7 @@ impl Record {
 
     /// Whether its text has a gap where a value stood that is a secret, other than in the environment of a stage.
     pub fn has_gaps(&self) -> bool {
-        self.plan.lines().any(|line| line.contains(WITHHELD) && !line.contains(&format!("\"{WITHHELD}\"")))
+        secret_values::has_gaps(&self.plan)
     }
 
     /// The plan as it was last recorded, with the parameters of that time.

@@ -19,6 +19,14 @@ pub(crate) struct SecretValues {
     values: Vec<String>,
 }
 
+/// Whether something is withheld from the plan that no environment can give back: it stands elsewhere than as a variable.
+pub(crate) fn has_gaps(plan: &str) -> bool {
+    let Ok(document) = Document::parse("plan", plan) else { return false };
+    let all = document.root().get("stage").into_iter().flat_map(variables);
+    let given = all.filter(|(_, value)| value.get_ref().as_str() == Some(WITHHELD)).count();
+    plan.matches(WITHHELD).count() > given
+}
+
 impl SecretValues {
     /// Those of the plan's text and of the environment that stages inherit; and the text without them.
     pub(crate) fn of(
@@ -129,6 +137,11 @@ mod tests {
         let said = secrets.withheld_from(What::Warning { stage_id: None, text });
         let text = format!("abc /home/me {WITHHELD} {WITHHELD}");
         assert_eq!(said, What::Warning { stage_id: None, text });
+        // The command has one too, which no variable gives back.
+        assert_eq!(
+            [&withheld, &withheld.replace(&format!("use {WITHHELD}"), "use")].map(|plan| has_gaps(plan)),
+            [true, false]
+        );
         // What was withheld already stays as it is.
         assert_eq!(SecretValues::of(&withheld, &[], is_secret).1, withheld);
     }

@@ -51,9 +51,6 @@ const MOST_BETWEEN: usize = 4;
 
 /// The first byte of what may be it: behind the word, if a sign follows or something that is no word of a sentence.
 pub(super) fn value_place(line: &str) -> Option<usize> {
-    if line.is_ascii() && !line.bytes().any(|byte| byte.is_ascii_alphabetic()) {
-        return None;
-    }
     // The dot of the Turkish İ becomes a letter of its own.
     let small = line.to_lowercase().replace('\u{307}', "");
     // In the few scripts whose letters change their length, a place in the one text is none in the other.
