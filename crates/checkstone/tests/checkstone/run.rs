@@ -2,6 +2,7 @@
 
 mod aborts;
 mod bad_plans;
+mod cluster;
 mod costs;
 mod faults;
 mod hostile;
