@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use checkpoint::Depth;
 use checkpoint::layout::Layout;
+use files::LockError;
+use run::control;
 use run::engine;
 use run::outlook::{self, Would};
 use run::plan::Plan;
@@ -73,7 +75,11 @@ pub(crate) struct ResumeArguments {
 pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let root = run_project::root(&arguments.repository)?;
     let name = arguments.run.as_deref();
-    let layout = run_project::find(&root, name, run_project::is_resumable, "run that can be resumed")?.layout;
+    let resumable = run_project::find(&root, name, run_project::is_resumable, "run that can be resumed");
+    let layout = match resumable {
+        Err(error) if name.is_none() => run_project::running(&root).ok_or(error)?,
+        resumable => resumable?.layout,
+    };
     let run_name = layout.run().to_owned();
     // A record says what to run. One that came with a copied repository is run only by somebody who names it.
     if name.is_none() && !run_project::is_known(&root, &layout) {
@@ -81,6 +87,9 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
             .hint(format!("check its plan, then name it to run it: `checkstone resume {run_name}`")));
     }
     let record = run_project::record(&layout)?;
+    if !arguments.dry_run && matches!(control::take(&layout), Err(LockError::Busy { .. })) {
+        return Err(run_project::is_running(&layout, &record));
+    }
     let plan = plan(&layout, &record, arguments, printer)?;
     if arguments.dry_run {
         let outlook = outlook::of_resume(&plan.plan, &layout, &record, &arguments.again);

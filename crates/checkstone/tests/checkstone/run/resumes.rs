@@ -652,7 +652,7 @@ fn a_full_disk_leaves_the_previous_checkpoint_intact() {
     code=1
     S01_fit_easily  COMPLETED
     S02_fill_disk   COMPLETED
-    run r1 COMPLETED: 2 of 2 stages completed; the artifacts are in `reports/study/r1`
+    run r1 COMPLETED: 2 of 2 stages completed; the artifacts are in `reports/study/r1`; `checkstone report r1` writes the report
     code=0
     2
     ");
