@@ -12,6 +12,7 @@ use run::control;
 use run::engine::{EngineError, PlanText, Settings};
 use run::event::{Event, What};
 use run::fingerprint;
+use run::outlook::{self, Would};
 use run::plan::{Plan, Problems, Resources, SetParameter};
 use run::record::{self, Record, RecordError};
 use run::runs::{self, FoundRun};
@@ -74,16 +75,17 @@ pub(crate) fn find(
     })
 }
 
-/// What of a run can be gone on with: it is not complete, or it is the newest of its title and its plan has changed since; and
-/// nobody has it in hand. An older one that is complete is the result of what was asked then.
-pub(crate) fn is_resumable(found: &FoundRun) -> bool {
+/// What of a run can be gone on with: it is not complete, or it is the newest of its title and something of it would be run again, as
+/// it is if stages are wanted again; and nobody has it in hand. An older one that is complete is the result of what was asked then.
+pub(crate) fn is_resumable(found: &FoundRun, again: &[String]) -> bool {
     let is_newest = || {
         let (title, run) = (found.layout.title(), found.layout.run());
         let newest = runs::all(found.layout.root()).into_iter().find(|run| run.layout.title() == title);
         newest.is_some_and(|newest| newest.layout.run() == run)
     };
-    let is_wanted =
-        |record: Record| record.is_unfinished() || (is_plan_changed(&found.layout, &record) && is_newest());
+    let is_wanted = |record: Record| {
+        record.is_unfinished() || (is_newest() && (!again.is_empty() || is_changed(&found.layout, &record)))
+    };
     Record::read(&found.layout.events()).is_ok_and(is_wanted) && !control::is_taken(&found.layout)
 }
 
@@ -100,10 +102,18 @@ pub(crate) fn is_running(layout: &Layout, record: &Record) -> CommandError {
         .hint(format!("`checkstone watch {run}` follows it; `checkstone abort {run}` ends it"))
 }
 
-fn is_plan_changed(layout: &Layout, record: &Record) -> bool {
-    let text = plan_file(layout, record).and_then(|file| plan_text(&layout.root().join(file)).ok());
-    let is_secret = autosave::secrets::is_secret_variable;
-    text.is_some_and(|text| record.is_of_other_plan(&text, &environment::all(), is_secret))
+fn is_changed(layout: &Layout, record: &Record) -> bool {
+    let Some(file) = plan_file(layout, record) else { return false };
+    let Ok(text) = plan_text(&layout.root().join(&file)) else { return false };
+    if record.is_of_other_plan(&text, &environment::all(), autosave::secrets::is_secret_variable) {
+        return true;
+    }
+    let plan = Plan::read_with(&file, &text, layout.root(), &record.set_parameters());
+    let would_run = |plan: Plan| {
+        let stages = outlook::of_resume(&plan, layout, record, &[]);
+        stages.iter().any(|stage| matches!(stage.would, Would::Run | Would::Maybe))
+    };
+    plan.is_ok_and(would_run)
 }
 
 /// The file that the plan of a run was read from, below the root, where it is still there.

@@ -114,8 +114,8 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
     }
     let path = &plan_path(arguments, &root)?;
     let text = run_project::plan_text(path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => error.hint("`checkstone run --new pipeline` writes a plan to start from"),
-        _ => error,
+        ErrorKind::Usage => error,
+        _ => error.hint("`checkstone run --new pipeline` writes a plan to start from"),
     })?;
     let file = below(&root, path);
     let set = arguments.parameters.read()?;

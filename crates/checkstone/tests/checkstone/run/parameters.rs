@@ -371,8 +371,8 @@ fn a_value_that_stands_there_again_has_one_instance() {
     project.workplace.write("list.txt", "\u{feff}one\r\ntwo\r\n\r\none\r\n");
     let checked = project.output(&["run", "--check"]);
     insta::assert_snapshot!(checked.stderr, @"
-    warning: plan.toml:9:13: item 3 is `1` as item 1 is, and 1 more are there again; each value has one instance
-    warning: plan.toml:14:17: `list.txt`: line 4 is `one` as line 1 is; each value has one instance
+    warning: plan.toml:10:13: item 3 is `1` as item 1 is, and 1 more are there again; each value has one instance
+    warning: plan.toml:15:17: `list.txt`: line 4 is `one` as line 1 is; each value has one instance
     ");
     let done = project.run();
     insta::assert_snapshot!(without_durations(&done.stdout), @"
@@ -391,9 +391,9 @@ fn a_value_that_stands_there_again_has_one_instance() {
     assert_eq!(
         warned,
         [
-            "warning: plan.toml:9:13: item 3 is `1` as item 1 is, and 1 more are there again; each value has one instance",
-            "warning: plan.toml:14:17: `list.txt`: line 4 is `one` as line 1 is; each value has one instance",
-            "warning: plan.toml:20:17: `S01_list_parts/parts`: line 4 is `x` as line 1 is; each value has one instance",
+            "warning: plan.toml:10:13: item 3 is `1` as item 1 is, and 1 more are there again; each value has one instance",
+            "warning: plan.toml:15:17: `list.txt`: line 4 is `one` as line 1 is; each value has one instance",
+            "warning: plan.toml:21:17: `S01_list_parts/parts`: line 4 is `x` as line 1 is; each value has one instance",
         ]
     );
     let said: Vec<String> =
