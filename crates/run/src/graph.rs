@@ -12,7 +12,7 @@ const ACROSS: f64 = 70.0;
 const BETWEEN: f64 = 18.0;
 const MARGIN: f64 = 16.0;
 /// A longer name does not fit into its box.
-const LONGEST_NAME: usize = 30;
+const LONGEST_NAME: usize = 28;
 
 #[derive(Debug)]
 pub struct Graph {
