@@ -8,7 +8,6 @@ mod commit;
 mod ending;
 mod prepare;
 mod stage_environment;
-mod throttle;
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;

@@ -11,6 +11,7 @@ pub mod fingerprint;
 pub mod graph;
 mod input_content;
 pub mod job_file;
+mod marker_limit;
 pub mod needs;
 mod next_in_session;
 #[cfg(not(feature = "python"))]
@@ -18,6 +19,7 @@ mod no_python_session;
 pub mod outlook;
 pub mod output;
 pub mod plan;
+pub mod pruning;
 mod publish;
 #[cfg(feature = "python")]
 mod python_session;

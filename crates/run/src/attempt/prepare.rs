@@ -11,7 +11,6 @@ use supervise::Observed;
 use text::error_chain;
 
 use super::ending::{described, judge, limits};
-use super::throttle::Throttle;
 use super::{
     AttemptProgress, Cause, CheckpointsBy, FINGERPRINT, Job, PreparedResult, RunningAttempt, Unaccepted,
     failed,
@@ -19,6 +18,7 @@ use super::{
 use crate::event::{Accepted, AcceptedArtifact, AcceptedInput, VERIFY};
 use crate::fingerprint;
 use crate::input_content::{InputContent, InputReader, ReadInput};
+use crate::marker_limit::MarkerLimit;
 use crate::plan::{Input, Kind, Output, Stage};
 use crate::publish;
 use crate::stage_now::Known;
@@ -156,13 +156,13 @@ impl RunningAttempt<'_> {
                     self.save_half_way(&artifacts);
                 }
             });
-            let mut throttle = Throttle::new();
+            let mut markers = MarkerLimit::new();
             let mut observe = |observed| {
                 if let Observed::Marker(marker) = &observed {
                     if marker.is_checkpoint() {
                         let _ = wanted.send(());
                     }
-                    if !throttle.lets_through() {
+                    if !markers.lets_through(marker) {
                         return;
                     }
                 }
@@ -182,12 +182,7 @@ impl RunningAttempt<'_> {
                 }
             };
             drop(wanted);
-            if throttle.left_out > 0 {
-                self.warn(format!(
-                    "{} markers are only in the kept output: they came too fast, or were too many",
-                    throttle.left_out
-                ));
-            }
+            markers.left_out().into_iter().for_each(|told| self.warn(told));
             // It was to end before its code ran: while the kernel started, or was rehydrated.
             watched.map_err(|error| self.aborted().unwrap_or_else(|| error.into()))
         })
