@@ -4,6 +4,7 @@
 
 mod bench;
 mod clients;
+mod cluster;
 mod dependencies;
 mod flaky;
 mod fuzz;
@@ -68,6 +69,11 @@ enum Command {
     Bench {
         #[command(subcommand)]
         which: Bench,
+    },
+    /// The servers that runs beyond one machine use, on this one
+    Cluster {
+        #[command(subcommand)]
+        command: cluster::ClusterCommand,
     },
     /// Write the JSON schemas into `schemas/`
     Schemas,
@@ -255,6 +261,7 @@ fn main() -> ExitCode {
         Command::Real(arguments) => real::run(&arguments),
         Command::Clients { previous } => real_clients(previous),
         Command::Bench { which } => bench(which),
+        Command::Cluster { command } => cluster::run(command),
         Command::Schemas => write_schemas(),
         Command::Summaries { only } => summaries::record(&only),
         Command::Secrets { seed } => secrets::run(seed).map(|_| ()),
@@ -352,6 +359,7 @@ fn test() -> Result<(), String> {
     steps.run("labelled turns", || {
         process::run(process::test_target("gate").args(["corpus", "--", "--nocapture"]))
     });
+    steps.run("runs on a cluster", || cluster::test_slurm(&[]));
     steps.run("real clients", || clients::test(&clients::CURRENT));
     steps.run("tidy", tidy::check);
     steps.run("fuzzing sample", || fuzz::all(FUZZ_SAMPLE));

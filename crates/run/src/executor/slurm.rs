@@ -11,7 +11,7 @@ mod commands;
 mod job_watch;
 mod submission;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -84,6 +84,7 @@ struct LivingSession {
     /// Of the attempt that it carried out last.
     folder: PathBuf,
     job: String,
+    mark: JobMark,
     /// What the session is known by.
     known_as: String,
 }
@@ -92,6 +93,8 @@ struct SlurmJob {
     job: Arc<Job>,
     token: String,
     folder: PathBuf,
+    /// By which its job is known in the list. Numbers are given twice by a controller that lost its memory.
+    mark: JobMark,
     phase: SlurmPhase,
     /// A node had it as the next stage of its session.
     is_handed_over: bool,
@@ -120,9 +123,9 @@ struct SlurmJob {
 enum SlurmPhase {
     Unsent,
     /// `sbatch` is under way.
-    Asked(JobMark),
+    Asked,
     /// Nobody knows whether there is a job.
-    Unanswered(JobMark),
+    Unanswered,
     Sent {
         id: String,
     },
@@ -169,15 +172,16 @@ impl Slurm {
         job.layout.attempt(id, job.attempt).map_err(io::Error::other)
     }
 
-    fn insert(&mut self, job: Job, folder: PathBuf, phase: SlurmPhase) {
-        let now = Instant::now();
-        let is_handed_over = matches!(phase, SlurmPhase::Sent { .. });
-        let job = SlurmJob {
-            token: job.token.clone().unwrap_or_default(),
+    fn insert(&mut self, job: Job, folder: PathBuf, phase: SlurmPhase) -> &mut SlurmJob {
+        let (now, stage) = (Instant::now(), job.stage);
+        let token = job.token.clone().unwrap_or_default();
+        let new = SlurmJob {
+            mark: JobMark::of_attempt(&folder, &token),
+            token,
             job: Arc::new(job),
             folder,
             phase,
-            is_handed_over,
+            is_handed_over: false,
             listed: None,
             is_claimed: false,
             since: now,
@@ -193,18 +197,18 @@ impl Slurm {
             is_saving: false,
             wants_checkpoint: false,
         };
-        self.jobs.insert(job.job.stage, job);
+        self.jobs.entry(stage).insert_entry(new).into_mut()
     }
 
-    /// Whether the node that has the session takes this stage as well.
-    fn is_handed_over(&mut self, job: &Job, reference: &JobReference) -> Option<String> {
+    /// The node that has the session, if it takes this stage as well.
+    fn handed_over(&mut self, job: &Job, reference: &JobReference) -> Option<LivingSession> {
         let before = job.session.as_ref()?;
         let session = self.session.take()?;
         if session.known_as != before.session || !next_in_session::hand_over(&session.folder, reference) {
             next_in_session::close(&session.folder);
             return None;
         }
-        Some(session.job)
+        Some(session)
     }
 
     /// Everything that waits to be submitted.
@@ -246,9 +250,8 @@ impl Slurm {
                 Ok(Some(submission)) => {
                     for (place, mark) in marks {
                         if let Some(job) = self.jobs.get_mut(&place) {
-                            // Where it cannot be written, an engine that adopts it submits it once more, and the claim decides.
-                            let _ = if mark.place.is_some() { mark.write(&job.folder) } else { Ok(()) };
-                            job.phase = SlurmPhase::Asked(mark);
+                            job.set_mark(mark);
+                            job.phase = SlurmPhase::Asked;
                         }
                     }
                     let _ = self.calls.send(SlurmCall::Submit(submission));
@@ -293,13 +296,15 @@ impl Slurm {
     fn submitted(&mut self, places: &[usize], result: Result<String, CallFailure>) {
         for (number, place) in places.iter().enumerate() {
             let Some(job) = self.jobs.get_mut(place) else { continue };
-            let SlurmPhase::Asked(mark) = &job.phase else { continue };
+            if job.phase != SlurmPhase::Asked {
+                continue;
+            }
             job.since = Instant::now();
             match &result {
                 Ok(id) if places.len() == 1 => job.phase = SlurmPhase::Sent { id: id.clone() },
                 Ok(id) => job.phase = SlurmPhase::Sent { id: format!("{id}_{number}") },
                 Err(CallFailure::Unanswered(_)) => {
-                    job.phase = SlurmPhase::Unanswered(mark.clone());
+                    job.phase = SlurmPhase::Unanswered;
                 }
                 Err(CallFailure::Refused(why)) => {
                     let reason = format!("Slurm refused its job: {why}");
@@ -315,7 +320,8 @@ impl Slurm {
         let known_as = accepted.and_then(|accepted| accepted.session.clone());
         match (known_as, job.claimed_id()) {
             (Some(known_as), Some(id)) => {
-                self.session = Some(LivingSession { folder: job.folder.clone(), job: id, known_as });
+                let (folder, mark) = (job.folder.clone(), job.mark.clone());
+                self.session = Some(LivingSession { folder, job: id, mark, known_as });
             }
             _ => {
                 next_in_session::close(&job.folder);
@@ -375,8 +381,7 @@ impl Slurm {
 
     /// Asks Slurm about all jobs at once, if there is one whose state matters.
     fn ask(&mut self) {
-        let is_unanswered =
-            |job: &SlurmJob| matches!(job.phase, SlurmPhase::Unanswered(_)) || job.given_up.is_some();
+        let is_unanswered = |job: &SlurmJob| job.phase == SlurmPhase::Unanswered || job.given_up.is_some();
         let is_urgent = self.jobs.values().any(|job| is_unanswered(job) || job.aborts > 0);
         let is_sent = self.jobs.values().any(|job| job.phase != SlurmPhase::Committing);
         let pause = if is_urgent { Duration::from_secs(1) } else { self.settings.cluster.poll };
@@ -397,11 +402,13 @@ impl Executor for Slurm {
         job.make_folder().map_err(io::Error::other)?;
         self.job_file(&job)?.write(&folder).map_err(io::Error::other)?;
         let reference = JobReference::of(&folder, job.token.as_deref().unwrap_or_default());
-        let phase = match self.is_handed_over(&job, &reference) {
-            Some(id) => SlurmPhase::Sent { id },
-            None => SlurmPhase::Unsent,
-        };
-        self.insert(job, folder, phase);
+        let session = self.handed_over(&job, &reference);
+        let job = self.insert(job, folder, SlurmPhase::Unsent);
+        if let Some(session) = session {
+            job.is_handed_over = true;
+            job.phase = SlurmPhase::Sent { id: session.job };
+            job.set_mark(session.mark);
+        }
         Ok(())
     }
 
@@ -447,8 +454,7 @@ impl Executor for Slurm {
         };
         match read(&job) {
             Some(folder) => {
-                let mark = JobMark::of_attempt(&folder, job.token.as_deref().unwrap_or_default());
-                self.insert(job, folder, SlurmPhase::Unanswered(mark));
+                self.insert(job, folder, SlurmPhase::Unanswered);
                 Ok(())
             }
             None => Err(Box::new(job)),
@@ -472,6 +478,15 @@ impl Drop for Slurm {
 }
 
 impl SlurmJob {
+    /// For an engine that adopts it, where it is another one than the attempt's own. Where that cannot be written, the job is
+    /// submitted once more, and the claim decides.
+    fn set_mark(&mut self, mark: JobMark) {
+        if mark.token != self.token {
+            let _ = mark.write(&self.folder);
+        }
+        self.mark = mark;
+    }
+
     /// What Slurm calls the job that carries it out, once that is known.
     fn claimed_id(&self) -> Option<String> {
         job_file::ClaimFile::read(&self.folder).map(|claim| claim.job)
@@ -502,12 +517,10 @@ pub(crate) fn end_jobs(
     environment: &[(std::ffi::OsString, std::ffi::OsString)],
 ) -> Result<(), EndJobsError> {
     let mut wanted: Vec<JobMark> = Vec::new();
-    let mut ids: HashSet<String> = HashSet::new();
     for (stage, number, token) in attempts {
         let Ok(folder) = layout.attempt(stage, *number) else { continue };
         wanted.push(JobMark::of_attempt(&folder, token));
         job_file::revoke(&folder);
-        ids.extend(job_file::ClaimFile::read(&folder).map(|claim| claim.job));
     }
     let commands = SlurmCommands::find(environment)?;
     let began = Instant::now();
@@ -515,8 +528,7 @@ pub(crate) fn end_jobs(
         let why = match commands.look() {
             Ok(listed) => {
                 let is_ours = |job: &&ListedJob| {
-                    let is_marked = || wanted.iter().any(|mark| mark.is_of(&job.id, &job.comment));
-                    !job.is_over() && (ids.contains(&job.id) || is_marked())
+                    !job.is_over() && wanted.iter().any(|mark| mark.is_of(&job.id, &job.comment))
                 };
                 let alive: Vec<String> = listed.iter().filter(is_ours).map(|job| job.id.clone()).collect();
                 if alive.is_empty() {
