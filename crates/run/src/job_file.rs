@@ -29,8 +29,8 @@ const VERSION: u32 = 1;
 pub(crate) const JOB: &str = "job.json";
 /// The job file of an attempt that was given up: nobody may begin it any more.
 const REVOKED: &str = "job-revoked.json";
-/// Which place the job has in an array.
-const ARRAY: &str = "array.json";
+/// By what its job is found, where that is not the attempt's own token.
+const MARK: &str = "mark.json";
 pub(crate) const CLAIM: &str = "claim.json";
 pub(crate) const BEAT: &str = "beat";
 pub(crate) const PROGRESS: &str = "progress.jsonl";
@@ -250,14 +250,14 @@ pub(crate) struct JobMark {
 }
 
 impl JobMark {
-    /// That of an attempt; in an array its own token stands in no comment, so that there is a file.
+    /// That of an attempt. In an array, and in the job of a session, its own token stands in no comment, so that there is a file.
     pub(crate) fn of_attempt(folder: &Path, token: &str) -> Self {
         let alone = || Self { token: token.to_owned(), place: None };
-        read_json(&folder.join(ARRAY)).unwrap_or_else(|_| alone())
+        read_json(&folder.join(MARK)).unwrap_or_else(|_| alone())
     }
 
     pub(crate) fn write(&self, folder: &Path) -> Result<(), JobFileError> {
-        write_json(&folder.join(ARRAY), self)
+        write_json(&folder.join(MARK), self)
     }
 
     /// `id` and `comment` are those of a job in the list.

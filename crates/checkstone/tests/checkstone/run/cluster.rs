@@ -3,12 +3,16 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::{PoisonError, RwLock};
 
 use rustix::process::{Pid, Signal, kill_process};
 use sandbox::{RunToEnd as _, finish, wait_for, wait_for_some};
 use serde_json::Value;
 
 use super::{Project, plan, stage, text};
+
+/// A controller that is killed forgets its last jobs and gives their numbers to others: nobody else uses it meanwhile.
+static CONTROLLER: RwLock<()> = RwLock::new(());
 
 /// Where the cluster is described; none where there is none.
 fn slurm() -> Option<PathBuf> {
@@ -79,6 +83,7 @@ fn study() -> String {
 #[test]
 fn the_same_plan_makes_the_same_files_on_a_cluster() {
     let Some(slurm) = slurm() else { return };
+    let _shared = CONTROLLER.read().unwrap_or_else(PoisonError::into_inner);
     let (here, there) = (Project::new(&study()), Project::new(&study()));
     let local = here.run();
     assert_eq!(local.code, Some(0), "{local:?}");
@@ -100,6 +105,7 @@ fn the_same_plan_makes_the_same_files_on_a_cluster() {
 #[test]
 fn a_new_engine_adopts_what_the_killed_one_left_on_the_cluster() {
     let Some(slurm) = slurm() else { return };
+    let _shared = CONTROLLER.read().unwrap_or_else(PoisonError::into_inner);
     let project = Project::new(&plan(&[waiting("S01_wait_long")]));
     let mut engine = on_slurm(&project, &slurm, &run_words(&[]))
         .stdout(Stdio::null())
@@ -120,6 +126,7 @@ fn a_new_engine_adopts_what_the_killed_one_left_on_the_cluster() {
 #[test]
 fn an_aborted_run_leaves_no_job_behind() {
     let Some(slurm) = slurm() else { return };
+    let _shared = CONTROLLER.read().unwrap_or_else(PoisonError::into_inner);
     let project = Project::new(&plan(&[waiting("S01_wait_long")]));
     let engine = on_slurm(&project, &slurm, &run_words(&[]))
         .stdout(Stdio::piped())
@@ -149,6 +156,7 @@ fn an_aborted_run_leaves_no_job_behind() {
 #[test]
 fn a_job_that_somebody_cancelled_can_be_resumed() {
     let Some(slurm) = slurm() else { return };
+    let _shared = CONTROLLER.read().unwrap_or_else(PoisonError::into_inner);
     let project = Project::new(&plan(&[waiting("S01_wait_long")]));
     let engine = on_slurm(&project, &slurm, &run_words(&[]))
         .stdout(Stdio::piped())
@@ -173,6 +181,7 @@ fn a_job_that_somebody_cancelled_can_be_resumed() {
 #[test]
 fn a_controller_that_is_down_for_a_while_costs_nobody_a_stage() {
     let Some(slurm) = slurm() else { return };
+    let _alone = CONTROLLER.write().unwrap_or_else(PoisonError::into_inner);
     let second = stage("S02_go_on", "command = 'true'\ndependencies = [\"S01_wait_long\"]");
     let project = Project::new(&plan(&[waiting("S01_wait_long"), second]));
     let engine = on_slurm(&project, &slurm, &run_words(&[]))
@@ -198,6 +207,7 @@ fn a_controller_that_is_down_for_a_while_costs_nobody_a_stage() {
 #[test]
 fn an_attempt_is_carried_out_once_whatever_is_started_twice() {
     let Some(slurm) = slurm() else { return };
+    let _shared = CONTROLLER.read().unwrap_or_else(PoisonError::into_inner);
     let project = Project::new(&plan(&[waiting("S01_wait_long")]));
     let engine = on_slurm(&project, &slurm, &run_words(&[]))
         .stdout(Stdio::piped())
@@ -237,6 +247,7 @@ fn without_slurm_or_with_a_wrong_partition_it_says_what_to_do() {
          hint: `--on local` runs the stages here\n"
     );
     let Some(slurm) = slurm() else { return };
+    let _shared = CONTROLLER.read().unwrap_or_else(PoisonError::into_inner);
     let head = "[cluster]\npartition = \"nowhere\"\n[[stage]]";
     let project =
         Project::new(&plan(&[stage("S01_do_work", "command = 'true'")]).replacen("[[stage]]", head, 1));
@@ -253,6 +264,7 @@ fn without_slurm_or_with_a_wrong_partition_it_says_what_to_do() {
 #[test]
 fn the_stages_of_a_python_session_share_a_job() {
     let Some(slurm) = slurm() else { return };
+    let _shared = CONTROLLER.read().unwrap_or_else(PoisonError::into_inner);
     let cell = |id: &str, code: &str| {
         format!(
             "[[stage]]\nstageId = \"{id}\"\nkind = \"python\"\ngoal = \"Do what the test wants\"\ncommand = '''\n{code}\n'''\n"

@@ -18,6 +18,8 @@ use crate::stage_execution::{has_outcome, names_in};
 const LONG_WAIT: Duration = Duration::from_secs(60);
 /// Six beats.
 const SILENCE: Duration = Duration::from_secs(30);
+/// One, and a little: of a job that Slurm says is over. While it beats, its outcome is still to come.
+const SILENCE_OF_ENDED: Duration = Duration::from_secs(7);
 /// Three: of a job that Slurm does not know any more.
 const SILENCE_OF_UNKNOWN: Duration = Duration::from_secs(15);
 /// What a node wrote last may take so long to be seen here.
@@ -107,19 +109,19 @@ impl Slurm {
     /// What Slurm lists, job by job.
     pub(super) fn compare(&mut self, listed: &[ListedJob]) {
         for job in self.jobs.values_mut() {
-            let found = match &job.phase {
-                SlurmPhase::Unsent | SlurmPhase::Asked(_) | SlurmPhase::Committing => continue,
-                SlurmPhase::Sent { id } => listed.iter().find(|listed| listed.id == *id),
-                SlurmPhase::Unanswered(mark) => {
-                    listed.iter().find(|listed| mark.is_of(&listed.id, &listed.comment))
-                }
+            let id = match &job.phase {
+                SlurmPhase::Unsent | SlurmPhase::Asked | SlurmPhase::Committing => continue,
+                SlurmPhase::Sent { id } => id.as_str(),
+                SlurmPhase::Unanswered => "",
             };
+            let own = listed.iter().filter(|listed| job.mark.is_of(&listed.id, &listed.comment));
+            let found = own.max_by_key(|listed| listed.id == id);
             match (&job.phase, found) {
-                (SlurmPhase::Unanswered(_), Some(found)) => {
+                (SlurmPhase::Unanswered, Some(found)) => {
                     job.phase = SlurmPhase::Sent { id: found.id.clone() };
                 }
                 // It never arrived, or the controller lost it; a claim says that it runs all the same.
-                (SlurmPhase::Unanswered(_), None) => {
+                (SlurmPhase::Unanswered, None) => {
                     if !job.is_claimed {
                         job.phase = SlurmPhase::Unsent;
                     }
@@ -154,9 +156,10 @@ impl SlurmJob {
             return Some(Overdue::Over(aborted()));
         }
         let SlurmPhase::Sent { id } = &self.phase else { return None };
+        let silence = if self.listed.is_some() { SILENCE_OF_ENDED } else { SILENCE_OF_UNKNOWN };
         if let Some(gone) = self.gone_since
             && gone.elapsed() >= SETTLING
-            && (self.listed.is_some() || !self.is_claimed || self.beat_at.elapsed() >= SILENCE_OF_UNKNOWN)
+            && (!self.is_claimed || self.beat_at.elapsed() >= silence)
         {
             // It had ended before it saw what was handed over.
             if std::mem::take(&mut self.is_handed_over) && !self.is_claimed {
@@ -181,10 +184,8 @@ impl SlurmJob {
         }
         let is_ending_late = self.aborts > 0 && (!self.is_claimed || self.aborted_long_ago());
         let wants_end = self.given_up.is_some() || is_ending_late;
-        if wants_end
-            && self.gone_since.is_none()
-            && self.cancelled.is_none_or(|last| last.elapsed() >= BETWEEN_CANCELS)
-        {
+        let is_listed = self.listed.as_ref().is_some_and(|listed| !listed.is_over());
+        if wants_end && is_listed && self.cancelled.is_none_or(|last| last.elapsed() >= BETWEEN_CANCELS) {
             self.cancelled = Some(Instant::now());
             to_cancel.push(id.clone());
         }
