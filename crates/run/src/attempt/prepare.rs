@@ -199,8 +199,6 @@ impl RunningAttempt<'_> {
         }
     }
 
-    /// Published, checkpointed, and described such that a later run knows whether it is still so. Where that fails, what was
-
     /// Every input with its content as it is now.
     fn inputs(&self) -> Result<Vec<AcceptedInput>, Unaccepted> {
         let Self { job, stage, .. } = *self;
