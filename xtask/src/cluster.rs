@@ -92,16 +92,24 @@ fn folder(part: &Part) -> PathBuf {
 
 /// The tests of runs on a cluster, with a Slurm of their own; it is stopped afterwards.
 pub(crate) fn test_slurm(variables: &[(&str, String)]) -> Result<Done, String> {
-    let used = ["slurm".to_owned()];
-    let ended = up(&used).and_then(|found| {
+    let ended = slurm_up().and_then(|conf| {
         let mut test = process::test_target("checkstone");
-        test.args(["run::cluster", "--", "--nocapture"]);
-        test.envs(found.into_iter().map(|(_, conf)| ("CHECKSTONE_TEST_SLURM", conf)));
+        test.args(["run::cluster", "--", "--nocapture"]).env("CHECKSTONE_TEST_SLURM", conf);
         test.envs(variables.iter().map(|(name, value)| (*name, value.as_str())));
         process::run(&mut test)
     });
-    let stopped = run(ClusterCommand::Down { parts: used.to_vec() });
+    let stopped = slurm_down();
     ended.and_then(|done| stopped.map(|()| done))
+}
+
+/// Where the started Slurm is described.
+pub(crate) fn slurm_up() -> Result<String, String> {
+    let found = up(&["slurm".to_owned()])?;
+    found.into_iter().next().map(|(_, conf)| conf).ok_or_else(|| "there is no Slurm".to_owned())
+}
+
+pub(crate) fn slurm_down() -> Result<(), String> {
+    run(ClusterCommand::Down { parts: vec!["slurm".to_owned()] })
 }
 
 /// A number of ports in a row that nobody uses, chosen once and kept in a file; `also` further ones above each.
@@ -120,7 +128,7 @@ fn ports(file: &Path, count: u16, also: u16) -> Result<u16, String> {
     Ok(first)
 }
 
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) -> Result<(), String> {
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) -> Result<(), String> {
     let began = Instant::now();
     while !is_so() {
         if began.elapsed() > PATIENCE {

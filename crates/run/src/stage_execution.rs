@@ -110,7 +110,8 @@ fn execute_one(
         drop(done);
         prepared
     });
-    if was_ended.load(Ordering::SeqCst)
+    // The scheduler's signal reaches the stage as soon as it reaches this process.
+    if (was_ended.load(Ordering::SeqCst) || node.interrupt.swap(false, Ordering::SeqCst))
         && let Err(unaccepted) = &mut prepared.result
     {
         let reason = "its job was ended from outside: by `scancel`, a limit or preemption".to_owned();

@@ -1,7 +1,7 @@
 //! Runs on a real Slurm: two nodes on this machine, which `cargo xtask cluster up slurm` starts and `cargo xtask test` starts
 //! for these tests. Without it they are left out.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{PoisonError, RwLock};
 
@@ -24,7 +24,7 @@ fn slurm() -> Option<PathBuf> {
 }
 
 /// A program on the cluster, in the environment of a project.
-fn on_slurm(project: &Project, slurm: &PathBuf, arguments: &[&str]) -> Command {
+pub(super) fn on_slurm(project: &Project, slurm: &Path, arguments: &[&str]) -> Command {
     let mut command = project.checkstone(arguments);
     command.env("SLURM_CONF", slurm).env("PATH", std::env::var_os("PATH").unwrap());
     command
@@ -35,7 +35,7 @@ fn run_words<'a>(more: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// The jobs of a run that Slurm remembers: stage or array, and state.
-fn jobs(slurm: &PathBuf, project: &Project) -> Vec<(String, String)> {
+fn jobs(slurm: &Path, project: &Project) -> Vec<(String, String)> {
     let mut squeue = Command::new("squeue");
     squeue.env("SLURM_CONF", slurm).args(["--noheader", "--states=all", "--format=%k|%T|%Z"]);
     let root = project.path("").canonicalize().unwrap();
