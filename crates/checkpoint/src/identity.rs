@@ -35,6 +35,11 @@ impl Identity {
         Self(metadata.dev(), metadata.ino(), metadata.len(), modified, changed)
     }
 
+    /// What differs once its content was written, and not once it was linked to or given other permissions.
+    pub fn written(&self) -> (u64, u64, u64, i64) {
+        (self.0, self.1, self.2, self.3)
+    }
+
     pub fn size(&self) -> u64 {
         self.2
     }

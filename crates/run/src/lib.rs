@@ -16,6 +16,7 @@ mod no_python_session;
 pub mod outlook;
 pub mod output;
 pub mod plan;
+pub mod project_code;
 mod publish;
 #[cfg(feature = "python")]
 mod python_session;

@@ -78,6 +78,7 @@ impl Engine<'_> {
             controls: controls.clone(),
             python: Arc::clone(&self.python),
             hashes: Arc::clone(&self.hashes),
+            code: Arc::clone(&self.code),
             earlier: self.earlier_artifacts(index),
             preceding: self.preceding(index).unwrap_or_default(),
             made: self.made_inputs(index),
