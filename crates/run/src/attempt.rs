@@ -31,6 +31,8 @@ use crate::stage_parts;
 /// So many markers of an attempt go into the record; all of them are in its output.
 const MARKERS: u32 = 10_000;
 const FINGERPRINT: &str = "fingerprint";
+/// How the reason ends of an attempt under which something changed.
+pub(crate) const WHILE_IT_RAN: &str = "while it ran";
 const MARKERS_A_SECOND: u32 = 20;
 
 /// What an attempt needs, and nothing that changes while it runs.
@@ -61,6 +63,8 @@ pub(crate) struct Job {
     pub(crate) session: Option<SessionBefore>,
     /// Files of this stage's last own checkpoint, to go on from.
     pub(crate) to_resume: Vec<Artifact>,
+    /// Something had changed under the attempt before it.
+    pub(crate) is_after_change: bool,
     /// The numbers of checkpoints so far.
     pub(crate) execution_count: u64,
 }
@@ -287,11 +291,15 @@ impl RunningAttempt<'_> {
             let now = self.last_written();
             let both = stage.inputs.iter().zip(written.iter().zip(&now)).filter(|(_, (then, now))| then != now);
             changes = both.map(|(input, _)| format!("input `{}` was written to", input.source.shown(plan))).collect();
+            // Twice is no accident: it does so itself, and leaves it as it was.
+            if self.job.is_after_change {
+                changes.drain(..).for_each(|change| self.warn(format!("{change} {WHILE_IT_RAN}, again")));
+            }
         }
         if changes.is_empty() {
             return Ok(());
         }
-        Err(self.aborted().unwrap_or_else(|| failed(format!("{} while it ran", changes.join(", ")))))
+        Err(self.aborted().unwrap_or_else(|| failed(format!("{} {WHILE_IT_RAN}", changes.join(", ")))))
     }
 
     /// Output that could not be kept, and processes that were not waited for, are not lost without a word.

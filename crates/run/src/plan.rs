@@ -252,7 +252,8 @@ impl Plan {
             // The line break behind the quotes is no part of the text.
             "'''" | "\"\"\"" => Place { line: place.line + line, column: 1, ..place },
             opening if opening.starts_with("'''") || opening.starts_with("\"\"\"") => {
-                Place { line: place.line + line.saturating_sub(1), ..place }
+                let column = if line > 1 { 1 } else { place.column };
+                Place { line: place.line + line.saturating_sub(1), column, ..place }
             }
             _ => place,
         }

@@ -396,14 +396,14 @@ fn what_can_be_executed_and_empty_folders_count() {
         let permissions = std::os::unix::fs::PermissionsExt::from_mode(mode);
         std::fs::set_permissions(project.path(path), permissions).unwrap();
     };
-    ["tool", "raw/tool", "script.sh"].map(|path| allow(path, 0o644));
+    ["tool", "raw/tool", "script.sh"].iter().for_each(|path| allow(path, 0o644));
     insta::assert_snapshot!(dry(&project), @"
     S01_use_tool      would run: input `tool` changed
     S02_list_folders  would run: input `raw` changed
     S03_run_script    would run: `./script.sh` changed
     3 of 3 stages would run
     ");
-    ["tool", "raw/tool", "script.sh"].map(|path| allow(path, 0o755));
+    ["tool", "raw/tool", "script.sh"].iter().for_each(|path| allow(path, 0o755));
     std::fs::create_dir_all(project.path("raw/inner/empty")).unwrap();
     insta::assert_snapshot!(dry(&project), @"
     S01_use_tool      made by run `r1`

@@ -117,7 +117,7 @@ fn every_way_to_start_python_counts() {
         sandbox::make_executable(&project.path("run-it"));
         let done = project.output(&["run", "--id", "r1"]);
         assert_eq!(done.code, Some(0), "{command}: {done:?}");
-        project.workplace.write(module, "# more\n");
+        project.workplace.write(module, &format!("{}# more\n", project.read(module)));
         assert_eq!(reason(&project), format!("would run: module `{module}` changed"), "{command}");
     }
 }

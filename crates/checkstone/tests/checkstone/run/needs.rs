@@ -149,7 +149,21 @@ fn code_that_is_no_python_missing_scripts_and_mistyped_parameters_are_refused() 
         .concat()
     ));
     project.workplace.write("code/fit.py", "import json\n\ndef f(:\n    pass\n");
-    insta::assert_snapshot!(project.output(&["run", "--check"]), @"");
+    insta::assert_snapshot!(project.output(&["run", "--check"]), @"
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: the plan cannot be run:
+      code/fit.py:3:1: the code of `S01_fit_model` is no Python: invalid syntax
+      plan.toml:11:11: there is no `nothing.py`, which `S02_run_nothing` would run
+      plan.toml:15:11: there is no `nothing.sh`, which `S03_run_nothing` would run
+      plan.toml:21:6: `{param.lr}` is not filled in: only `{params.NAME}` is; did you mean `{params.lr}`?
+      plan.toml:26:16: `{input}` is not filled in: a command finds its inputs by `$CHECKSTONE_INPUT_NAME`
+      plan.toml:26:24: `{wildcards.lr}` is not filled in: only `{params.NAME}` is; did you mean `{params.lr}`?
+      plan.toml:26:41: `{output}` is not filled in: a command writes its outputs below `$CHECKSTONE_ARTIFACT_DIR`
+      plan.toml:26:56: `{lr}` is not filled in; did you mean `{params.lr}`?
+      plan.toml:39:23: `{prams.lr}` is not filled in: only `{params.NAME}` is; did you mean `{params.lr}`?
+    ");
 }
 
 /// What IPython reads is no mistake in a cell.
@@ -175,5 +189,14 @@ fn cells_are_read_as_ipython_reads_them() {
         cell("S03_load_data", "\"x = 1\\nx = = 2\""),
         cell("S04_load_data", "['cells/bad.py']"),
     ]);
-    insta::assert_snapshot!(unsound, @"");
+    insta::assert_snapshot!(unsound, @"
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: the plan cannot be run:
+      cells/bad.py:2:1: the code of `S04_load_data` is no Python: '(' was never closed
+      plan.toml:9:1: the code of `S01_load_data` is no Python: expected ':'
+      plan.toml:17:1: the code of `S02_load_data` is no Python: invalid syntax
+      plan.toml:22:11: the code of `S03_load_data` is no Python: invalid syntax
+    ");
 }
