@@ -27,6 +27,11 @@ impl Identity {
         path.symlink_metadata().ok().filter(Metadata::is_file).map(|metadata| Self::new(&metadata))
     }
 
+    /// Of a folder: another one once something in it was made, renamed or removed.
+    pub fn of_folder(path: &Path) -> Option<Self> {
+        path.metadata().ok().filter(Metadata::is_dir).map(|metadata| Self::new(&metadata))
+    }
+
     fn new(metadata: &Metadata) -> Self {
         let nanoseconds =
             |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);

@@ -46,7 +46,8 @@ fn read(statement: &[&str], found: &mut Vec<PythonImport>) {
     // `a.b as c` is `a.b`.
     let names = |words: &[&str]| -> Vec<String> {
         let each = words.split(|word| *word == ",");
-        let name = |words: &[&str]| words.iter().copied().take_while(|word| *word != "as").collect::<String>();
+        let name =
+            |words: &[&str]| words.iter().copied().take_while(|word| *word != "as").collect::<String>();
         each.map(name).filter(|name| !name.is_empty()).collect()
     };
     let parts = |name: &str| -> Option<Vec<String>> {

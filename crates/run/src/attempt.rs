@@ -289,8 +289,11 @@ impl RunningAttempt<'_> {
         if changes.is_empty() {
             // Changed and changed back: it may have read the one or the other.
             let now = self.last_written();
-            let both = stage.inputs.iter().zip(written.iter().zip(&now)).filter(|(_, (then, now))| then != now);
-            changes = both.map(|(input, _)| format!("input `{}` was written to", input.source.shown(plan))).collect();
+            let both =
+                stage.inputs.iter().zip(written.iter().zip(&now)).filter(|(_, (then, now))| then != now);
+            changes = both
+                .map(|(input, _)| format!("input `{}` was written to", input.source.shown(plan)))
+                .collect();
             // Twice is no accident: it does so itself, and leaves it as it was.
             if self.job.is_after_change {
                 changes.drain(..).for_each(|change| self.warn(format!("{change} {WHILE_IT_RAN}, again")));
@@ -450,9 +453,8 @@ impl RunningAttempt<'_> {
     /// When each input of the project was last written to; nothing of the others.
     fn last_written(&self) -> Vec<Option<String>> {
         let Job { plan, layout, .. } = self.job;
-        let of_input = |input: &Input| {
-            InputContent::of(plan, layout, &input.source).ok()?.last_written(plan.most_files)
-        };
+        let of_input =
+            |input: &Input| InputContent::of(plan, layout, &input.source).ok()?.last_written(plan.most_files);
         self.stage.inputs.iter().map(of_input).collect()
     }
 

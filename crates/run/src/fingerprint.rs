@@ -63,7 +63,10 @@ impl Preceding {
     ) -> Self {
         let mut dependencies: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (named, place) in named_dependencies(plan, stage) {
-            dependencies.entry(named.template.clone()).or_default().extend(known_by(place).map(str::to_owned));
+            dependencies
+                .entry(named.template.clone())
+                .or_default()
+                .extend(known_by(place).map(str::to_owned));
         }
         Self { session, dependencies }
     }

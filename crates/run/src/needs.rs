@@ -78,7 +78,8 @@ struct CodeError {
 /// `environment` is what the stages are given.
 pub fn look(plan: &Plan, root: &Path, environment: &[(OsString, OsString)]) -> Needs {
     let search_path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
-    let mut looked = Inspection { plan, root, environment, mistakes: plan.mistyped_placeholders(), missing: Vec::new() };
+    let mut looked =
+        Inspection { plan, root, environment, mistakes: plan.mistyped_placeholders(), missing: Vec::new() };
     let mut programs: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut scripts: BTreeMap<PathBuf, Vec<Source>> = BTreeMap::new();
     for stage in plan.stages.iter().filter(|stage| stage.kind == Kind::Command) {
@@ -119,7 +120,10 @@ fn missing_script(plan: &Plan, stage: &Stage, root: &Path) -> Option<Problem> {
     let is_interpreter = |word: &str| contents::script_ending("", &format!("#!{word}")).is_some();
     let is_named_once = |script: &str| words.iter().filter(|word| **word == script).count() == 1;
     let is_script = |script: &str| {
-        script.contains('.') && !script.starts_with('-') && !script.contains(['$', '*', '{']) && is_named_once(script)
+        script.contains('.')
+            && !script.starts_with('-')
+            && !script.contains(['$', '*', '{'])
+            && is_named_once(script)
     };
     let folder = root.join(&stage.directory);
     // Where a text for the shell goes is followed by nobody here.
@@ -265,7 +269,8 @@ impl Inspection<'_> {
         // Relative paths begin in the folder that the stage runs in.
         let up = source.folder.strip_prefix(self.root).map_or(0, |inner| inner.components().count());
         let up = if source.is_cell { "../".repeat(up) } else { String::new() };
-        let hint = folder.map(|folder| format!("add `environment = {{ PYTHONPATH = \"{up}{}\" }}` to it", below(folder)));
+        let hint = folder
+            .map(|folder| format!("add `environment = {{ PYTHONPATH = \"{up}{}\" }}` to it", below(folder)));
         Missing { what, hint }
     }
 }

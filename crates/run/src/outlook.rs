@@ -349,7 +349,8 @@ fn decide_one(
         },
         Err(Unmade { would, why }) => Decided {
             // Another attempt is known by something that no earlier one was known by.
-            known_by: (would == Would::Run).then(|| format!("an attempt of {} that is still to come", stage.id)),
+            known_by: (would == Would::Run)
+                .then(|| format!("an attempt of {} that is still to come", stage.id)),
             outlook: outlook(would, why),
             made: None,
         },

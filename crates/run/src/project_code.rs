@@ -2,7 +2,7 @@
 //! these import, one through the other. Python is not asked for it, and what was read once is known by its identity, so that
 //! looking again costs a few system calls.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::{self, Read as _, Seek as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
@@ -27,6 +27,26 @@ pub struct ProjectCode {
     hashes: Arc<FileHashes>,
     /// What was read, for as long as the file is what it was then.
     known: Mutex<HashMap<PathBuf, (Identity, Arc<CodeFile>)>>,
+    /// What was found, for as long as nothing of it changes and nothing can come to it.
+    found: Mutex<HashMap<ImportedFrom, FoundModules>>,
+}
+
+/// What the modules of a stage begin with: what its code imports, and the folders that it adds to Python's path.
+type ImportedFrom = (Vec<OpenImport>, Vec<PathBuf>);
+
+#[derive(Debug)]
+struct FoundModules {
+    modules: Arc<BTreeMap<String, String>>,
+    files: Vec<(PathBuf, Identity)>,
+    /// That were looked into; some may not be there.
+    folders: Vec<(PathBuf, Option<Identity>)>,
+}
+
+impl FoundModules {
+    fn is_as_it_was(&self) -> bool {
+        self.files.iter().all(|(path, then)| Identity::of_path(path) == Some(*then))
+            && self.folders.iter().all(|(path, then)| Identity::of_folder(path) == *then)
+    }
 }
 
 #[derive(Debug)]
@@ -42,13 +62,13 @@ pub struct StageCode {
     /// The files that its command and its `verify` name, as they name them, each with its hash.
     pub(crate) scripts: Vec<(String, String)>,
     /// By their paths below the root, each with its hash.
-    pub(crate) modules: BTreeMap<String, String>,
+    pub(crate) modules: Arc<BTreeMap<String, String>>,
 }
 
 impl ProjectCode {
     /// `hashes` says which files can be known by their identity.
     pub fn new(root: &Path, hashes: Arc<FileHashes>) -> Self {
-        Self { root: root.to_owned(), hashes, known: Mutex::default() }
+        Self { root: root.to_owned(), hashes, ..Self::default() }
     }
 
     pub fn of_stage(&self, stage: &Stage) -> StageCode {
@@ -56,7 +76,7 @@ impl ProjectCode {
         let paths = stage.environment.iter().filter(|(name, _)| name == "PYTHONPATH");
         let paths = paths.flat_map(|(_, value)| value.split(':').filter(|path| !path.is_empty()));
         let more: Vec<PathBuf> = paths.map(|path| plain(&directory.join(path))).collect();
-        let mut search = ModuleSearch { code: self, more, found: BTreeMap::new(), open: Vec::new(), seen: HashSet::new() };
+        let mut search = ModuleSearch::new(self, more);
         let mut scripts = Vec::new();
         // The file of a cell is named from the root, wherever the cell is run.
         let from = if stage.kind == Kind::Python { &self.root } else { &directory };
@@ -92,7 +112,28 @@ impl ProjectCode {
                 search.open(&inline, folder, folder);
             }
         }
-        StageCode { scripts, modules: search.finish() }
+        StageCode { scripts, modules: self.modules(search) }
+    }
+
+    fn modules(&self, search: ModuleSearch<'_>) -> Arc<BTreeMap<String, String>> {
+        if search.open.is_empty() {
+            return Arc::default();
+        }
+        let found = || self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let from = (search.open.clone(), search.more.clone());
+        if let Some(known) = found().get(&from).filter(|known| known.is_as_it_was()) {
+            return Arc::clone(&known.modules);
+        }
+        // Made before anything is looked at, so that whatever changes later has a later time.
+        let tick = self.hashes.tick();
+        let (modules, looked_at) = search.finish();
+        let modules = Arc::new(modules);
+        if let (Some(tick), Some((files, folders))) = (tick, looked_at)
+            && folders.iter().all(|(_, identity)| identity.is_none_or(|identity| identity.is_settled(&tick)))
+        {
+            found().insert(from, FoundModules { modules: Arc::clone(&modules), files, folders });
+        }
+        modules
     }
 
     /// A file of the project that a command names, if it is code.
@@ -105,19 +146,24 @@ impl ProjectCode {
     }
 
     fn read(&self, path: &Path) -> Option<Arc<CodeFile>> {
+        Some(self.read_with_identity(path)?.0)
+    }
+
+    /// With what the file can be known by, if it can.
+    fn read_with_identity(&self, path: &Path) -> Option<(Arc<CodeFile>, Option<Identity>)> {
         let identity = Identity::of_path(path);
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((then, file)) = known().get(path)
             && Some(*then) == identity
         {
-            return Some(Arc::clone(file));
+            return Some((Arc::clone(file), identity));
         }
         let (file, identity) = self.read_anew(path).ok()??;
         let file = Arc::new(file);
         if let Some(identity) = identity {
             known().insert(path.to_owned(), (identity, Arc::clone(&file)));
         }
-        Some(file)
+        Some((file, identity))
     }
 
     /// With what it can be known by from now on; none for a file that is too large.
@@ -199,7 +245,8 @@ struct ModuleSearch<'a> {
     code: &'a ProjectCode,
     /// What the stage adds to Python's path.
     more: Vec<PathBuf>,
-    found: BTreeMap<PathBuf, Arc<CodeFile>>,
+    found: BTreeMap<PathBuf, (Arc<CodeFile>, Option<Identity>)>,
+    folders: BTreeSet<PathBuf>,
     /// What is imported and has not been looked for.
     open: Vec<OpenImport>,
     seen: HashSet<OpenImport>,
@@ -214,7 +261,15 @@ struct OpenImport {
     own: Option<PathBuf>,
 }
 
-impl ModuleSearch<'_> {
+/// The files and folders that decide what is found, if each of them can be known by its identity.
+type Looked = Option<(Vec<(PathBuf, Identity)>, Vec<(PathBuf, Option<Identity>)>)>;
+
+impl<'a> ModuleSearch<'a> {
+    fn new(code: &'a ProjectCode, more: Vec<PathBuf>) -> Self {
+        let (found, folders) = (BTreeMap::new(), BTreeSet::new());
+        Self { code, more, found, folders, open: Vec::new(), seen: HashSet::new() }
+    }
+
     fn open(&mut self, imports: &[PythonImport], script: &Path, own: &Path) {
         for import in imports {
             let own = (import.level > 0).then(|| own.to_owned());
@@ -225,13 +280,17 @@ impl ModuleSearch<'_> {
         }
     }
 
-    fn finish(mut self) -> BTreeMap<String, String> {
+    fn finish(mut self) -> (BTreeMap<String, String>, Looked) {
         while let Some(open) = self.open.pop() {
             self.follow(&open);
         }
         let root = &self.code.root;
         let name = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
-        self.found.iter().map(|(path, file)| (name(path), file.sha256.clone())).collect()
+        let modules = self.found.iter().map(|(path, (file, _))| (name(path), file.sha256.clone())).collect();
+        let folders =
+            self.folders.into_iter().map(|path| (path.clone(), Identity::of_folder(&path))).collect();
+        let files = self.found.into_iter().map(|(path, (_, identity))| Some((path, identity?)));
+        (modules, files.collect::<Option<Vec<_>>>().map(|files| (files, folders)))
     }
 
     fn follow(&mut self, OpenImport { import, script, own }: &OpenImport) {
@@ -254,15 +313,20 @@ impl ModuleSearch<'_> {
     fn find(&mut self, folders: &[PathBuf], name: &str, script: &Path) -> Vec<PathBuf> {
         let mut without_init = Vec::new();
         for folder in folders {
+            self.folders.insert(folder.clone());
             let package = folder.join(name);
             if self.take_in(&package.join("__init__.py"), script) {
                 return vec![package];
             }
+            // A folder alone is a package too, if no other place has one of that name; and what makes it one may come.
+            let is_folder = package.is_dir();
+            if is_folder {
+                self.folders.insert(package.clone());
+            }
             if self.take_in(&folder.join(format!("{name}.py")), script) {
                 return Vec::new();
             }
-            // A folder alone is a package too, if no other place has one of that name.
-            if package.is_dir() {
+            if is_folder {
                 without_init.push(package);
             }
         }
@@ -287,9 +351,9 @@ impl ModuleSearch<'_> {
         if !path.starts_with(&self.code.root) {
             return false;
         }
-        let Some(file) = self.code.read(path) else { return false };
+        let Some((file, identity)) = self.code.read_with_identity(path) else { return false };
         self.open(&file.imports, script, path.parent().unwrap_or(path));
-        self.found.insert(path.to_owned(), file);
+        self.found.insert(path.to_owned(), (file, identity));
         true
     }
 }

@@ -45,7 +45,9 @@ impl Plan {
         let names = self.names_in(draft);
         let mut found = Vec::new();
         for (text, place, reader) in texts {
-            for (name, message, nearest) in braces(text).filter_map(|name| mistyped(name, text, reader, &names)) {
+            for (name, message, nearest) in
+                braces(text).filter_map(|name| mistyped(name, text, reader, &names))
+            {
                 let place = self.written.place_of(&format!("{{{name}}}"), place);
                 found.push(Problem { nearest, ..place.problem(message) });
             }
@@ -104,9 +106,11 @@ fn mistyped<'t>(
         }
         None if reader == ReadBy::Cell => None,
         None if known().any(|known| known == name) => Some((name, not_filled_in, parameter(name))),
-        None if matches!(name, "input" | "inputs") => {
-            Some((name, format!("{not_filled_in}: a command finds its inputs by `$CHECKSTONE_INPUT_NAME`"), None))
-        }
+        None if matches!(name, "input" | "inputs") => Some((
+            name,
+            format!("{not_filled_in}: a command finds its inputs by `$CHECKSTONE_INPUT_NAME`"),
+            None,
+        )),
         None if matches!(name, "output" | "outputs") => {
             let message = "a command writes its outputs below `$CHECKSTONE_ARTIFACT_DIR`";
             Some((name, format!("{not_filled_in}: {message}"), None))

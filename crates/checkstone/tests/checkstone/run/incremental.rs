@@ -426,7 +426,10 @@ fn an_input_that_is_changed_and_changed_back_while_it_is_read_is_noticed() {
             "command = 'test -e go || { echo new > d.txt; cp d.txt $CHECKSTONE_ARTIFACT_DIR/copy; echo old > d.txt; touch go; }'\n\
              inputs = \"d.txt\"",
         ),
-        stage("S02_read_only", "command = 'cat d.txt; chmod u+w d.txt; ln -f d.txt link'\ninputs = \"d.txt\""),
+        stage(
+            "S02_read_only",
+            "command = 'cat d.txt; chmod u+w d.txt; ln -f d.txt link'\ninputs = \"d.txt\"",
+        ),
     ]));
     project.workplace.write("d.txt", "old\n");
     assert_eq!(project.run().code, Some(1));

@@ -244,7 +244,8 @@ impl Sketch {
             _ => None,
         };
         let mut read = stage.inputs.iter().map(|(of, _)| *of).chain(list);
-        let is_always = |of: usize| self.stages.iter().any(|stage| stage.number == of && self.runs_always(stage));
+        let is_always =
+            |of: usize| self.stages.iter().any(|stage| stage.number == of && self.runs_always(stage));
         stage.when.is_none() && read.all(is_always)
     }
 
@@ -513,7 +514,9 @@ impl Sketch {
                 // Now and then nothing is left that it could be brought back from.
                 if random.below(4) == 0 {
                     drop(std::fs::remove_dir_all(project.path("reports/study/checkpoints/.store")));
-                    return format!("what stage {number} published is lost or forged ({value}), and the store is gone");
+                    return format!(
+                        "what stage {number} published is lost or forged ({value}), and the store is gone"
+                    );
                 }
                 format!("what stage {number} published is lost or forged ({value})")
             }
