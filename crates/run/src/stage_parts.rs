@@ -39,7 +39,7 @@ pub(crate) fn of_stage(
     for (name, sha256) in &code.scripts {
         part(&format!("`{name}`"), json!(sha256));
     }
-    for (path, sha256) in &code.modules {
+    for (path, sha256) in code.modules.iter() {
         part(&format!("module `{path}`"), json!(sha256));
     }
     for (named, known_by) in &preceding.dependencies {

@@ -451,9 +451,10 @@ impl Sketch {
         let at = usize::try_from(random.below(count)).unwrap();
         let value = random.below(4);
         let number = self.stages[at].number;
-        match random.below(18) {
+        // A session goes stale in more ways than a command.
+        match random.below(if first_cell.is_some() { 25 } else { 18 }) {
             // Those behind it have what it left in the session, and nothing else of it.
-            0 if first_cell.is_some() => {
+            18..22 if first_cell.is_some() => {
                 let stage = first_cell.map(|cell| &mut self.stages[cell]).unwrap();
                 stage.value = value;
                 format!("stage {} has the value {value}", stage.number)
@@ -497,7 +498,7 @@ impl Sketch {
                 self.stages[at].is_in_folder ^= true;
                 format!("stage {number} is run elsewhere")
             }
-            11 if first_cell.is_some() => {
+            11 | 22.. if first_cell.is_some() => {
                 self.seed = value;
                 format!("the seed is {value}")
             }
