@@ -17,7 +17,9 @@ pub struct PythonImport {
 /// In the order of the text.
 pub fn python_imports(text: &str) -> Vec<PythonImport> {
     let Some(language) = language_of("code.py") else { return Vec::new() };
-    let mut lexer = Lexer::new(language, text.trim_start_matches('\u{feff}'), Share::Whole);
+    // A line that goes on in the next one is one line.
+    let text = text.trim_start_matches('\u{feff}').replace("\\\r\n", " ").replace("\\\n", " ");
+    let mut lexer = Lexer::new(language, &text, Share::Whole);
     let mut found = Vec::new();
     let mut statement: Option<Vec<&str>> = None;
     let (mut depth, mut is_at_start) = (0_usize, true);
