@@ -118,10 +118,13 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
 
 /// With why the run that a person most likely means is none of those that can be resumed.
 fn unchanged(error: CommandError, root: &Path) -> CommandError {
-    match runs::all(root).first() {
-        Some(newest) => error.hint(format!(
+    let newest = runs::all(root).into_iter().next().map(|newest| newest.layout);
+    let is_complete =
+        |layout: &Layout| Record::read(&layout.events()).is_ok_and(|record| !record.is_unfinished());
+    match newest.filter(is_complete) {
+        Some(layout) => error.hint(format!(
             "run `{}` is complete, and nothing of it has changed; `--again STAGE` runs a stage of it again",
-            visible(newest.layout.run())
+            visible(layout.run())
         )),
         None => error,
     }
