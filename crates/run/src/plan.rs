@@ -62,6 +62,8 @@ pub struct WaitingStage {
     pub id: String,
     pub max_duration: Duration,
     pub waits_for: Vec<String>,
+    /// Nobody knows yet how many instances it has.
+    pub is_fan_out: bool,
 }
 
 #[derive(Clone, Debug)]

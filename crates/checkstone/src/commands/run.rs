@@ -18,7 +18,7 @@ use run::output::{ListedRun, RunListOutput};
 use run::plan::{Plan, TEMPLATES, Template};
 use run::record::Record;
 use run::runs;
-use text::{Column, Table, counted};
+use text::{Column, Table, counted, shell_word};
 use transcript::visible;
 
 use crate::confirmation;
@@ -172,10 +172,10 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
         return Ok(ExitCode::SUCCESS);
     }
     if let (Some(newest), false) = (foreign.first(), arguments.json) {
-        let name = visible(newest.run());
+        let (name, word) = (visible(newest.run()), shell_word(newest.run()));
         printer.warning(
             Warning::new(format!("run `{name}` was not started here, so that nothing of it is used again"))
-                .hint(format!("check its plan and its artifacts; `checkstone resume {name}` makes it yours")),
+                .hint(format!("check its plan and its artifacts; `checkstone resume {word}` makes it yours")),
         );
     }
     let mut settings = run_project::settings(usize::from(arguments.jobs), &[])?;

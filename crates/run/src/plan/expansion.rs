@@ -264,6 +264,7 @@ impl Plan {
             waits_for: (self.written.references(index).into_iter())
                 .map(|on| self.written.id(on).to_owned())
                 .collect(),
+            is_fan_out: self.written.draft(index).is_some_and(|draft| draft.for_each.is_some()),
         });
         waiting.collect()
     }
