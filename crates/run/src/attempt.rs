@@ -26,6 +26,7 @@ use crate::PythonSession;
 use crate::event::{Accepted, AcceptedArtifact, Ending};
 use crate::fingerprint::Preceding;
 use crate::plan::{Kind, Plan, Stage};
+use crate::project_code::ProjectCode;
 use crate::publish;
 use crate::stage_checkpoint::{StageCheckpoint, WithWarnings};
 use crate::stage_work::SessionState;
@@ -38,6 +39,8 @@ pub(crate) use ending::in_words;
 
 /// The file in an attempt's folder that says what it was known by.
 const FINGERPRINT: &str = "fingerprint";
+/// How the reason ends of an attempt under which something changed.
+pub(crate) const WHILE_IT_RAN: &str = "while it ran";
 
 /// What an attempt needs, and nothing that changes while it runs.
 pub(crate) struct Job {
@@ -55,6 +58,7 @@ pub(crate) struct Job {
     /// What the run's Python stages share.
     pub(crate) python: Arc<PythonSession>,
     pub(crate) hashes: Arc<FileHashes>,
+    pub(crate) code: Arc<ProjectCode>,
     /// What earlier stages have made and this run still needs: it is in every checkpoint.
     pub(crate) earlier: Vec<EarlierArtifact>,
     pub(crate) preceding: Preceding,
@@ -64,6 +68,8 @@ pub(crate) struct Job {
     pub(crate) session: Option<SessionBefore>,
     /// Files of this stage's last own checkpoint, to go on from.
     pub(crate) to_resume: Vec<Artifact>,
+    /// Something had changed under the attempt before it.
+    pub(crate) is_after_change: bool,
     /// The numbers of checkpoints so far.
     pub(crate) execution_count: u64,
     pub(crate) checkpoints: CheckpointsBy,

@@ -28,6 +28,7 @@ use crate::event::{Accepted, Ending, Event, InstanceNote, What};
 use crate::executor::slurm::{EndJobsError, NoSlurmError};
 use crate::executor::{Executor, ExecutorChoice};
 use crate::plan::{LONGEST_WITHOUT_CHECKPOINT, Plan, Problems, Resources, Stage};
+use crate::project_code::ProjectCode;
 use crate::publish::PublishError;
 use crate::record::{RecordError, Recorder, StageRecord};
 use crate::secret_values::SecretValues;
@@ -181,6 +182,7 @@ struct Engine<'a> {
     /// Results were replaced, or checkpoints hold what stages left half-way: there may be something to free at the end.
     may_free: bool,
     hashes: Arc<FileHashes>,
+    code: Arc<ProjectCode>,
     has_told_of_copies: bool,
     executor: Box<dyn Executor>,
     /// Attempts of the last engine that may be alive on a cluster, by their stages: each is gone on with when its turn comes.
@@ -223,6 +225,7 @@ impl<'a> Engine<'a> {
                 && outlook::is_session_made(&plan, &layout, &earlier_runs),
             earlier_runs,
             plan: Arc::new(plan),
+            code: ProjectCode::new(layout.root(), Arc::clone(&hashes)).into(),
             layout,
             python: Arc::new(PythonSession::new(settings)),
             requests,

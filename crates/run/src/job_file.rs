@@ -21,6 +21,7 @@ use crate::PythonSession;
 use crate::attempt::{CheckpointsBy, EarlierArtifact, Job, PreparedAttempt, SessionBefore};
 use crate::fingerprint::Preceding;
 use crate::plan::{InputSource, Place, Plan, Python, Scalar, Stage, lossless};
+use crate::project_code::ProjectCode;
 use crate::secret_values::WITHHELD;
 
 /// Of both files.
@@ -80,6 +81,7 @@ pub(crate) struct JobFile {
     session: Option<SessionBefore>,
     earlier: Vec<EarlierArtifact>,
     to_resume: Vec<Artifact>,
+    is_after_change: bool,
     execution_count: u64,
     is_trusted: bool,
     /// Environment variables of the stage whose values are secrets: the job's own environment has them.
@@ -146,6 +148,7 @@ impl JobFile {
             session: job.session.clone(),
             earlier: job.earlier.clone(),
             to_resume: job.to_resume.clone(),
+            is_after_change: job.is_after_change,
             execution_count: job.execution_count,
             is_trusted,
             withheld,
@@ -216,6 +219,8 @@ impl JobFile {
         });
         let stages: Vec<Stage> = std::iter::once(self.stage.clone()).chain(read).collect();
         let plan = Plan::without_stages(&self.title).of_stages(self.python, self.most_files, stages);
+        // The store is the engine's.
+        let hashes = Arc::new(FileHashes::default());
         Ok(Job {
             plan: Arc::new(plan),
             stage: 0,
@@ -228,13 +233,14 @@ impl JobFile {
             controls,
             token: Some(self.token),
             python,
-            // The store is the engine's.
-            hashes: Arc::new(FileHashes::default()),
+            code: ProjectCode::new(&self.root, Arc::clone(&hashes)).into(),
+            hashes,
             earlier: self.earlier,
             preceding: self.preceding,
             made: self.made.into_iter().collect(),
             session: self.session,
             to_resume: self.to_resume,
+            is_after_change: self.is_after_change,
             execution_count: self.execution_count,
             checkpoints: CheckpointsBy::Engine,
             kernel: folder.join("kernel"),

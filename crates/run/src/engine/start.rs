@@ -7,7 +7,7 @@ use text::error_chain;
 
 use super::session::SessionToBeginWith;
 use super::{Engine, EngineError, Standing};
-use crate::attempt::{CheckpointsBy, EarlierArtifact, Job, SessionBefore};
+use crate::attempt::{CheckpointsBy, EarlierArtifact, Job, SessionBefore, WHILE_IT_RAN};
 use crate::event::What;
 use crate::executor::AttemptTicket;
 use crate::plan::{Kind, Storing};
@@ -63,6 +63,8 @@ impl Engine<'_> {
 
     pub(super) fn start(&mut self, index: usize) -> Result<(), EngineError> {
         let SessionToBeginWith::Now(session) = self.session_to_begin_with(index)? else { return Ok(()) };
+        let reason = self.recorded(index).and_then(|stage| stage.reason.as_deref());
+        let is_after_change = reason.is_some_and(|reason| reason.ends_with(WHILE_IT_RAN));
         if self.state(index) == StageState::Failed {
             self.stage_to(index, StageState::Resumable, None)?;
         }
@@ -70,7 +72,7 @@ impl Engine<'_> {
         let ticket = self.executor.ticket().map_err(EngineError::Controls)?;
         let to_resume = self.saved_half_way(index)?;
         let token = ticket.token.clone();
-        let job = self.job(index, attempt, ticket, session, to_resume);
+        let job = Job { is_after_change, ..self.job(index, attempt, ticket, session, to_resume) };
         // On the disk first: after this a lost supervisor's successor looks for what it left running.
         self.append(What::StageState {
             stage_id: self.id(index),
@@ -108,11 +110,13 @@ impl Engine<'_> {
             token: ticket.token,
             python: Arc::clone(&self.python),
             hashes: Arc::clone(&self.hashes),
+            code: Arc::clone(&self.code),
             earlier: self.earlier_artifacts(index),
             preceding: self.preceding(index).unwrap_or_default(),
             made: self.made_inputs(index),
             session,
             to_resume,
+            is_after_change: false,
             execution_count: self.recorder.record().checkpoints + 1,
             checkpoints: CheckpointsBy::Attempt,
             kernel: self.layout.kernel(),

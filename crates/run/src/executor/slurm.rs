@@ -26,7 +26,7 @@ use crate::attempt::{self, Cause, Job, PreparedAttempt, Unaccepted};
 use crate::event::Accepted;
 use crate::job_file::{self, ABORT, JobFile, JobMark, JobReference, ShownCells};
 use crate::next_in_session;
-use crate::plan::Cluster;
+use crate::plan::{Cluster, Kind};
 use crate::publish;
 
 pub use commands::NoSlurmError;
@@ -316,7 +316,8 @@ impl Slurm {
 
     /// A node whose stage was accepted keeps its kernel for the next one.
     fn note_session(&mut self, place: usize, accepted: Option<&Accepted>) {
-        let Some(job) = self.jobs.get(&place) else { return };
+        let is_python = |job: &&SlurmJob| job.job.stage().is_some_and(|stage| stage.kind == Kind::Python);
+        let Some(job) = self.jobs.get(&place).filter(is_python) else { return };
         let known_as = accepted.and_then(|accepted| accepted.session.clone());
         match (known_as, job.claimed_id()) {
             (Some(known_as), Some(id)) => {
