@@ -126,7 +126,7 @@ fn configuration(folder: &Path, first_port: u16) -> Result<String, String> {
         .map(|node| {
             let port = first_port + node;
             format!(
-                "NodeName=node{node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=4 RealMemory=2000 State=UNKNOWN\n"
+                "NodeName=node{node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=4 RealMemory=1000 State=UNKNOWN\n"
             )
         })
         .collect();
@@ -157,6 +157,7 @@ JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 JobCompType=jobcomp/none
 ReturnToService=2
+SlurmdParameters=config_overrides
 KillWait=3
 MinJobAge=600
 SlurmctldTimeout=30

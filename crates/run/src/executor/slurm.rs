@@ -72,6 +72,8 @@ pub(crate) struct Slurm {
     /// When Slurm was last asked, and whether the answer is still to come.
     asked: Instant,
     is_asking: bool,
+    /// When it last did not answer.
+    unanswered: Option<Instant>,
     to_commit: VecDeque<(usize, PreparedAttempt, ShownCells)>,
     committing: usize,
     session: Option<LivingSession>,
@@ -155,6 +157,7 @@ impl Slurm {
             looked: Instant::now(),
             asked: Instant::now(),
             is_asking: false,
+            unanswered: None,
             to_commit: VecDeque::new(),
             committing: 0,
             session: None,
@@ -272,8 +275,9 @@ impl Slurm {
             SlurmNews::Listed(listed) => {
                 self.is_asking = false;
                 self.asked = Instant::now();
-                if let Some(listed) = listed {
-                    self.compare(&listed);
+                match listed {
+                    Some(listed) => self.compare(&listed),
+                    None => self.unanswered = Some(Instant::now()),
                 }
             }
             SlurmNews::SavedHalfWay(place) => {
@@ -294,6 +298,9 @@ impl Slurm {
     }
 
     fn submitted(&mut self, places: &[usize], result: Result<String, CallFailure>) {
+        if matches!(result, Err(CallFailure::Unanswered(_))) {
+            self.unanswered = Some(Instant::now());
+        }
         for (number, place) in places.iter().enumerate() {
             let Some(job) = self.jobs.get_mut(place) else { continue };
             if job.phase != SlurmPhase::Asked {

@@ -24,6 +24,8 @@ const SILENCE_OF_ENDED: Duration = Duration::from_secs(7);
 const SILENCE_OF_UNKNOWN: Duration = Duration::from_secs(15);
 /// What a node wrote last may take so long to be seen here.
 const SETTLING: Duration = Duration::from_secs(2);
+/// For so long a controller that was away clears up by itself, and cancels jobs whose numbers it has given twice.
+const AFTERMATH: Duration = Duration::from_secs(90);
 /// A job that runs has made its claim by then.
 const LONGEST_START: Duration = Duration::from_secs(60);
 /// A stage that was asked to end has done so by then, or Slurm does it.
@@ -36,9 +38,12 @@ impl Slurm {
         let mut places: Vec<usize> = self.jobs.keys().copied().collect();
         places.sort_unstable();
         let mut to_cancel = Vec::new();
+        let was_away = self.unanswered.is_some_and(|last| last.elapsed() < AFTERMATH);
         for place in places {
             self.read_folder(place);
-            if let Some(verdict) = self.jobs.get_mut(&place).and_then(|job| job.overdue(&mut to_cancel)) {
+            if let Some(verdict) =
+                self.jobs.get_mut(&place).and_then(|job| job.overdue(was_away, &mut to_cancel))
+            {
                 match verdict {
                     Overdue::Over(unaccepted) => self.conclude(place, unaccepted),
                     Overdue::Told(text) => {
@@ -148,7 +153,7 @@ enum Overdue {
 }
 
 impl SlurmJob {
-    fn overdue(&mut self, to_cancel: &mut Vec<String>) -> Option<Overdue> {
+    fn overdue(&mut self, was_away: bool, to_cancel: &mut Vec<String>) -> Option<Overdue> {
         if self.phase == SlurmPhase::Committing {
             return None;
         }
@@ -166,7 +171,7 @@ impl SlurmJob {
                 (self.phase, self.gone_since) = (SlurmPhase::Unsent, None);
                 return None;
             }
-            return Some(Overdue::Over(self.reason_of_loss()));
+            return Some(Overdue::Over(self.reason_of_loss(was_away)));
         }
         let is_running = self.listed.as_ref().is_some_and(|listed| listed.state == "RUNNING");
         if self.given_up.is_none() && is_running {
@@ -208,7 +213,7 @@ impl SlurmJob {
     }
 
     /// Why there is no outcome, as far as that is known.
-    fn reason_of_loss(&self) -> Unaccepted {
+    fn reason_of_loss(&self, was_away: bool) -> Unaccepted {
         if self.aborts > 0 {
             return aborted();
         }
@@ -217,8 +222,10 @@ impl SlurmJob {
         }
         let state = self.listed.as_ref().map_or("unknown", |listed| listed.state.as_str());
         match state {
-            "CANCELLED" => failed("its job was cancelled (`scancel`)".to_owned()),
-            _ if !self.is_claimed && state != "NODE_FAIL" && state != "unknown" => failed(self.is_not_seen()),
+            "CANCELLED" if !was_away => failed("its job was cancelled (`scancel`)".to_owned()),
+            _ if !self.is_claimed && !was_away && state != "NODE_FAIL" && state != "unknown" => {
+                failed(self.is_not_seen())
+            }
             state => Unaccepted {
                 cause: Cause::Lost,
                 reason: format!("its job is gone without an outcome (Slurm says: {state})"),
