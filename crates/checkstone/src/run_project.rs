@@ -227,7 +227,7 @@ pub(crate) fn plan(
     Ok(PlanText { plan, text, file })
 }
 
-fn unsound(what: &str, problems: &Problems) -> CommandError {
+pub(crate) fn unsound(what: &str, problems: &Problems) -> CommandError {
     let mut lines: Vec<String> =
         problems.0.iter().take(MOST_PROBLEMS).map(|problem| format!("  {problem}")).collect();
     if problems.0.len() > MOST_PROBLEMS {
