@@ -174,7 +174,7 @@ fn a_person_at_a_terminal_is_shown_what_goes_and_asked() {
     assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""), "{refused:?}");
     assert_eq!(runs(&project), ["r4", "r3", "r2", "r1"]);
     let asked: Vec<&str> = refused.stderr.lines().filter_map(|line| line.split("  ").next()).collect();
-    assert_eq!(asked, ["r1", "Remove 1 run, with everything they made? [y/N] "]);
+    assert_eq!(asked, ["r1", "Remove 1 run, results included? [y/N] "]);
     assert_eq!(answered("y\n").code, Some(0));
     assert_eq!(runs(&project), ["r4", "r3", "r2"]);
 }
