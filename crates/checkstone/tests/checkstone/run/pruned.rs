@@ -1,6 +1,6 @@
 //! Old runs removed: what goes, what stays, and that a kill in the middle loses nothing.
 
-use sandbox::{finish, without_durations};
+use sandbox::{RunToEnd as _, finish, without_durations};
 use serde_json::Value;
 
 use super::{Project, plan, stage};
