@@ -72,7 +72,7 @@ pub(crate) struct RunArguments {
     /// Remove old runs with all that they made, to free their room
     #[arg(long, conflicts_with_all = ["new", "check", "jobs", "id", "set", "params", "plan", "fresh", "graph", "list"])]
     prune: bool,
-    /// With --prune: keep the newest so many of each title; 5 where neither limit is given
+    /// With --prune: keep the newest so many of each title; 5 by default, none with --older-than
     #[arg(long, value_name = "COUNT", requires = "prune")]
     keep: Option<usize>,
     /// With --prune: remove only those that ended more than so many days ago
@@ -172,7 +172,11 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
         ));
         return Ok(ExitCode::SUCCESS);
     }
-    if let (Some(newest), false) = (foreign.first(), arguments.json) {
+    // Somebody with runs of their own knows whose the others are.
+    if let Some(newest) = foreign.first()
+        && earlier_runs.is_empty()
+        && !arguments.json
+    {
         let (name, word) = (visible(newest.run()), shell_word(newest.run()));
         printer.warning(
             Warning::new(format!("run `{name}` was not started here, so that nothing of it is used again"))
