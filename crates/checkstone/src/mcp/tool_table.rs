@@ -107,7 +107,7 @@ pub(super) const TOOLS: &[ToolRow] = &[
     },
     ToolRow {
         options: &["--detach"],
-        offered: Offered::AllBut(&["new", "check", "dry_run", "graph", "list", "detach"]),
+        offered: Offered::Only(&["plan", "fresh", "set", "params", "resources", "jobs", "id"]),
         ..writes("run_start", &["run"], schema!("run-detached"))
     },
     ToolRow {

@@ -62,13 +62,22 @@ fn the_switch_is_the_users_own() {
     );
 }
 
-/// The definitions come from the command line itself.
+/// The definitions come from the command line itself. An argument that a command gets is seen here, before agents have it.
 #[test]
 fn arguments_are_those_of_the_command() {
     let workplace = writable(POLICY);
     let mut client = McpClient::connected(&workplace, json!({}));
     let tools = client.tools();
     let schema = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap()["inputSchema"].clone();
+    let offered: String = tools
+        .iter()
+        .map(|tool| {
+            let properties = tool["inputSchema"]["properties"].as_object().unwrap();
+            let names: Vec<&str> = properties.keys().map(String::as_str).collect();
+            format!("{}: {}\n", tool["name"].as_str().unwrap(), names.join(", "))
+        })
+        .collect();
+    insta::assert_snapshot!("offered_arguments", offered);
     insta::assert_json_snapshot!("checkpoint_save_arguments", schema("checkpoint_save"));
     insta::assert_json_snapshot!("workflow_phase_arguments", schema("workflow_phase"));
     let validate = schema("checkpoint_validate");
