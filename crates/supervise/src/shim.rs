@@ -26,13 +26,9 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Pid;
 
-use self::descendants::{Descendants, Room};
+use self::descendants::Room;
+pub(super) use self::descendants::end_child;
 use super::command::{Command, Isolated, SpawnError};
-
-/// Ends a child that has no shim, with all that descend from it.
-pub(super) fn end_child(child: i32) {
-    Descendants::end_child(child);
-}
 
 /// What the supervisor says to the shim, in one byte. Saying nothing more, by closing the socket or by dying, means
 /// the same as [`Order::KILL`].

@@ -24,6 +24,23 @@ impl Room {
     }
 }
 
+/// Ends a child of this process with all that descend from it.
+pub(crate) fn end_child(child: i32) {
+    let mut room = Room::new(processes::MOST);
+    let mut descendants = Descendants::new(&mut room);
+    let Some(proc) = processes::open().ok() else { return };
+    let Some(process) = processes::read(&proc, child) else { return };
+    // One that has ended and been waited for may have left its number to anybody.
+    if process.parent != descendants.me {
+        return;
+    }
+    descendants.me = child;
+    let _ = processes::signal(&proc, &process, Signal::STOP);
+    descendants.stop();
+    descendants.kill();
+    let _ = processes::signal(&proc, &process, Signal::KILL);
+}
+
 pub(super) struct Descendants<'a> {
     room: &'a mut Room,
     proc: Option<OwnedFd>,
@@ -36,23 +53,6 @@ impl<'a> Descendants<'a> {
         // In a namespace there is no room, and no need.
         let proc = if room.now.capacity() > 0 { processes::open().ok() } else { None };
         Self { room, proc, me }
-    }
-
-    /// Ends a child of this process with all that descend from it.
-    pub(super) fn end_child(child: i32) {
-        let mut room = Room::new(processes::MOST);
-        let mut descendants = Self::new(&mut room);
-        let Some(proc) = processes::open().ok() else { return };
-        let Some(process) = processes::read(&proc, child) else { return };
-        // One that has ended and been waited for may have left its number to anybody.
-        if process.parent != descendants.me {
-            return;
-        }
-        descendants.me = child;
-        let _ = processes::signal(&proc, &process, Signal::STOP);
-        descendants.stop();
-        descendants.kill();
-        let _ = processes::signal(&proc, &process, Signal::KILL);
     }
 
     /// A signal to each of them that is there now.

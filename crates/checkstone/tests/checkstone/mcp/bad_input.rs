@@ -80,7 +80,8 @@ fn wrong_arguments_are_told_in_a_sentence() {
     // A value is never an option, and what the command itself refuses is told in its words.
     assert_eq!(
         client.refused("workflow_resume_point", json!({"command": "--help"})),
-        "error: a name can have letters, digits, `-` and `_`, and begins with a letter or digit: `--help`"
+        "error: there is no workflow `--help`; the usual ones are start, design, reconcile, research, implement, ship, review\n\
+         hint: start one of your own with `checkstone workflow start NAME --phases FIRST,SECOND`"
     );
 }
 
