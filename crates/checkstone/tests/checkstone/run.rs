@@ -7,6 +7,7 @@ mod faults;
 mod hostile;
 mod incremental;
 mod kills;
+mod modules;
 mod moved;
 mod needs;
 mod notifications;
