@@ -3,11 +3,11 @@
 //! told the same. Only this command has an asynchronous runtime.
 
 mod client_input;
-mod command_line;
 mod consent;
 mod mcp_server;
+mod offered_tool;
 mod project;
-mod tool_answer;
+mod tool_calls;
 mod tool_table;
 
 use std::io::IsTerminal as _;
@@ -40,9 +40,9 @@ pub(crate) fn serve(folder: PathBuf, named: bool, printer: &Printer) -> Result<E
 }
 
 async fn until_the_end(server: McpServer) -> Result<ExitCode, CommandError> {
-    let children = server.children();
+    let calls = server.calls();
     let (input, output) = rmcp::transport::io::stdio_pipes();
-    let input = ClientInput::new(input, children.clone());
+    let input = ClientInput::new(input, calls.clone());
     let conversation = async {
         let running = match rmcp::serve_server(server, (input, output)).await {
             Ok(running) => running,
@@ -59,7 +59,7 @@ async fn until_the_end(server: McpServer) -> Result<ExitCode, CommandError> {
         ended = conversation => ended,
         code = interrupted() => Ok(code?),
     };
-    children.end().await;
+    calls.end().await;
     ended
 }
 

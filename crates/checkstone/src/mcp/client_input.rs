@@ -7,17 +7,17 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, ReadBuf};
 
-use super::tool_answer::Children;
+use super::tool_calls::ToolCalls;
 
 #[derive(Debug)]
 pub(super) struct ClientInput<Input> {
     input: Input,
-    children: Children,
+    calls: ToolCalls,
 }
 
 impl<Input> ClientInput<Input> {
-    pub(super) fn new(input: Input, children: Children) -> Self {
-        Self { input, children }
+    pub(super) fn new(input: Input, calls: ToolCalls) -> Self {
+        Self { input, calls }
     }
 }
 
@@ -35,7 +35,7 @@ impl<Input: AsyncRead + Unpin> AsyncRead for ClientInput<Input> {
             Poll::Pending => false,
         };
         if is_over {
-            self.children.interrupt();
+            self.calls.interrupt();
         }
         read
     }

@@ -13,7 +13,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 
-use super::command_line::CommandLine;
+use super::offered_tool::CommandLine;
 use crate::error::CommandError;
 
 /// The name of the one answer that is asked for.

@@ -11,10 +11,10 @@ use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{RoleServer, ServerHandler};
 use transcript::visible;
 
-use super::command_line::OfferedTool;
 use super::consent::{Consent, OpenQuestions};
+use super::offered_tool::OfferedTool;
 use super::project::Project;
-use super::tool_answer::{Children, refusal};
+use super::tool_calls::{ToolCalls, refusal};
 use super::tool_table::{Effect, TOOLS};
 use crate::arguments::{Arguments, VERSION};
 use crate::error::CommandError;
@@ -28,7 +28,7 @@ pub(super) struct McpServer {
     tools: Vec<OfferedTool>,
     may_write: bool,
     project: Project,
-    children: Children,
+    calls: ToolCalls,
     questions: OpenQuestions,
 }
 
@@ -40,13 +40,13 @@ impl McpServer {
             tools: TOOLS.iter().filter_map(|row| OfferedTool::new(row, &program)).collect(),
             may_write: settings.write,
             project: Project::new(folder, is_named),
-            children: Children::new(),
+            calls: ToolCalls::new(),
             questions: OpenQuestions::default(),
         }
     }
 
-    pub(super) fn children(&self) -> Children {
-        self.children.clone()
+    pub(super) fn calls(&self) -> ToolCalls {
+        self.calls.clone()
     }
 
     fn is_on(&self, tool: &OfferedTool) -> bool {
@@ -71,7 +71,7 @@ impl McpServer {
         {
             return Ok((*question).into());
         }
-        Ok(self.children.answer(line, folder, context).await?.into())
+        Ok(self.calls.answer(line, folder, context).await?.into())
     }
 }
 

@@ -14,7 +14,7 @@ use rmcp::service::RequestContext;
 use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 
-use super::command_line::CommandLine;
+use super::offered_tool::CommandLine;
 use crate::background;
 use crate::error::CommandError;
 
@@ -26,12 +26,12 @@ const AT_ONCE: u32 = 8;
 
 /// The children that work for the client, for as long as it is there.
 #[derive(Clone, Debug)]
-pub(super) struct Children {
+pub(super) struct ToolCalls {
     places: Arc<Semaphore>,
     is_over: Arc<watch::Sender<bool>>,
 }
 
-impl Children {
+impl ToolCalls {
     pub(super) fn new() -> Self {
         Self {
             places: Arc::new(Semaphore::new(AT_ONCE as usize)),
