@@ -1,11 +1,10 @@
 use std::process::Stdio;
 
 use sandbox::RunToEnd as _;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::program::{checkstone, run, samples};
 use crate::workplace::Workplace;
-use serde_json::json;
 
 #[test]
 fn a_table_for_people() {
