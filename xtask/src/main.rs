@@ -29,7 +29,6 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
-use packages::Packages;
 use steps::{Done, Steps};
 
 /// Everything a contributor runs
@@ -315,8 +314,8 @@ fn release() -> Result<(), String> {
     let program = release::build()?;
     println!("{}", program.display());
     let place = root().join("target/dist/packages");
-    let Packages { claude, gemini, codex } = packages::make(&program, &place)?;
-    let mut folders = vec![packages::make_alone(&program, &place, "")?, claude, codex, gemini];
+    let mut folders = vec![packages::make_alone(&program, &place, "")?];
+    folders.extend(packages::make(&program, &place)?);
     match release::musl() {
         Ok(target) => {
             folders.push(packages::make_alone(&release::build_with_musl(&target)?, &place, "-musl")?);

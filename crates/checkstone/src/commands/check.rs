@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
     let transcript = arguments.transcript.clone().or_else(calling);
     let transcript = transcript.or_else(|| last_transcript(journal.as_mut()?, &root));
     let reading = reading(arguments, transcript.as_deref())?;
-    let agent = reading.agent.unwrap_or(Agent::Claude);
+    let agent = reading.agent.unwrap_or_default();
     let payload = Payload { transcript, cwd: Some(cwd.clone()), ..Payload::new(agent, Event::Stop) };
     let mut event = ClientEvent {
         payload,

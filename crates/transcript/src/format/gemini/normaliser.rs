@@ -4,12 +4,10 @@
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::content::{self, Content, Present};
 use crate::command_output::CommandOutput;
-use crate::entry::{
-    COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, PROMPT, Prompt, Record, Said, Standing, set_paths,
-};
-use crate::file_edit::FileEdit;
+use crate::entry::{CallResult, ContextUse, Entry, LAST_TEXT, PROMPT, Prompt, Record, Said, Standing};
+use crate::format::content::{self, Content, Present};
+use crate::format::function_calls::{self, ResultPart};
 use crate::json_reader::{self, RawJson};
 use crate::json_text::{self, Text};
 use crate::model::{Call, Kind, Outcome};
@@ -83,27 +81,6 @@ struct ToolCall<'a> {
     result_display: Option<RawJson<'a>>,
     #[serde(borrow)]
     agent_id: Option<Text<'a>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ResultPart<'a> {
-    #[serde(borrow)]
-    function_response: Option<FunctionResponse<'a>>,
-}
-
-#[derive(Deserialize)]
-struct FunctionResponse<'a> {
-    #[serde(borrow)]
-    response: Option<Response<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Response<'a> {
-    #[serde(borrow)]
-    output: Option<RawJson<'a>>,
-    #[serde(borrow)]
-    error: Option<RawJson<'a>>,
 }
 
 /// What the client notes where the person interrupts the agent.
@@ -202,7 +179,9 @@ fn gemini(line: &GeminiLine<'_>) -> Record {
         record.entries.push(Entry::Said(Said { text: json_text::snippet(&said, LAST_TEXT), at: at() }));
     }
     for tool_call in line.tool_calls.iter().flatten() {
-        let mut call = call(tool_call);
+        let text = |text: &Option<Text<'_>>| text.as_ref().map(Text::owned).unwrap_or_default();
+        let (id, name) = (text(&tool_call.id), text(&tool_call.name));
+        let mut call = function_calls::call(id, name, tool_call.args, tool_call.result_display);
         call.at = at();
         record.entries.extend(tool_call.agent_id.as_ref().map(|id| Entry::SubAgent(id.owned())));
         if tool_call.status.is_some() || tool_call.result.is_some() {
@@ -217,88 +196,6 @@ fn gemini(line: &GeminiLine<'_>) -> Record {
         record.entries.push(Entry::Usage(ContextUse { tokens, answered: 0, window: None, model }));
     }
     record
-}
-
-#[derive(Deserialize)]
-struct GeminiArguments<'a> {
-    #[serde(borrow)]
-    command: Option<RawJson<'a>>,
-    #[serde(borrow)]
-    file_path: Option<RawJson<'a>>,
-    #[serde(borrow)]
-    absolute_path: Option<RawJson<'a>>,
-    #[serde(borrow)]
-    paths: Option<RawJson<'a>>,
-    #[serde(borrow)]
-    include: Option<RawJson<'a>>,
-    #[serde(borrow)]
-    old_string: Option<RawJson<'a>>,
-    #[serde(borrow)]
-    new_string: Option<RawJson<'a>>,
-    #[serde(borrow)]
-    content: Option<RawJson<'a>>,
-}
-
-/// What is shown to the person of a changed file.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ShownFile<'a> {
-    #[serde(borrow)]
-    original_content: Option<RawJson<'a>>,
-    #[serde(borrow)]
-    new_content: Option<RawJson<'a>>,
-}
-
-fn call(tool_call: &ToolCall<'_>) -> Call {
-    let tool = tool_call.name.as_ref().map(Text::owned).unwrap_or_default();
-    let kind = match tool.as_str() {
-        "run_shell_command" => Kind::Shell,
-        "read_file" | "read_many_files" => Kind::Read,
-        "replace" | "edit" => Kind::Edit,
-        "write_file" => Kind::Write,
-        _ => Kind::Other,
-    };
-    let id = tool_call.id.as_ref().map(Text::owned).unwrap_or_default();
-    let mut call = Call { id, tool, kind, ..Call::default() };
-    let arguments =
-        tool_call.args.and_then(|args| json_reader::from_str::<GeminiArguments<'_>>(args.get()).ok());
-    let Some(arguments) = arguments else { return call };
-    match kind {
-        Kind::Shell => {
-            call.command =
-                content::string(arguments.command).map(|text| text::shortened_to_bytes(text, COMMAND));
-        }
-        Kind::Other => {}
-        Kind::Read | Kind::Edit | Kind::Write => {
-            let mut paths: Vec<String> = [arguments.file_path, arguments.absolute_path]
-                .into_iter()
-                .filter_map(content::string)
-                .collect();
-            for list in [arguments.paths, arguments.include].into_iter().flatten() {
-                paths.extend(json_reader::from_str::<Vec<String>>(list.get()).unwrap_or_default());
-            }
-            let texts = [arguments.old_string, arguments.new_string, arguments.content].map(content::literal);
-            let path = paths.first().filter(|_| kind != Kind::Read);
-            call.edits.extend(path.and_then(|path| edit(path, tool_call.result_display, texts)));
-            set_paths(&mut call, paths);
-        }
-    }
-    call
-}
-
-/// What the call did to the text of a file: by the whole text before and after, or by what the agent asked for.
-fn edit(path: &str, display: Option<RawJson<'_>>, asked: [Option<&str>; 3]) -> Option<FileEdit> {
-    let shown = display.and_then(|display| json_reader::from_str::<ShownFile<'_>>(display.get()).ok());
-    let (original, new) = shown.map_or((None, None), |shown| {
-        (content::literal(shown.original_content), content::literal(shown.new_content))
-    });
-    match ((original, new), asked) {
-        ((None | Some("\"\""), Some(new)), _) => Some(FileEdit::made(path, new)),
-        ((original, Some(new)), _) => Some(FileEdit::written(path, original, new)),
-        (_, [Some(old), Some(new), _]) => Some(FileEdit::of_part(path, old, new)),
-        (_, [_, _, Some(content)]) => Some(FileEdit::written(path, None, content)),
-        _ => None,
-    }
 }
 
 fn result(call: &Call, tool_call: &ToolCall<'_>) -> CallResult {
@@ -334,7 +231,7 @@ fn result(call: &Call, tool_call: &ToolCall<'_>) -> CallResult {
         }
         Some("success") if error.is_some() => result.outcome = Outcome::Error,
         Some("success") if call.kind == Kind::Shell => {
-            let (outcome, exit_code) = shell_outcome(output, tool_call.result_display);
+            let (outcome, exit_code) = function_calls::shell_outcome(output, tool_call.result_display);
             result.outcome = outcome;
             result.exit_code = exit_code;
         }
@@ -342,59 +239,4 @@ fn result(call: &Call, tool_call: &ToolCall<'_>) -> CallResult {
         _ => {}
     }
     result
-}
-
-/// A failing command has status `success`; the truth stands in a footer that the client puts under the
-/// output. A program may print the same words, but then they are also in the display, which has no footer.
-fn shell_outcome(output: Option<RawJson<'_>>, display: Option<RawJson<'_>>) -> (Outcome, Option<i32>) {
-    let Some(output) = output.and_then(|output| content::literals(output).first().copied()) else {
-        return (Outcome::Unknown, None);
-    };
-    let head = json_text::decode(json_text::literal_head(output, 200));
-    let head = head.strip_prefix("<untrusted_context>\n").unwrap_or(&head);
-    if head.starts_with("Command moved to background") {
-        return (Outcome::Unknown, None);
-    }
-    let tail = json_text::decode(json_text::literal_tail(output, 4096));
-    let mut lines = tail.trim_end().lines().rev().peekable();
-    while lines.next_if(|line| is_footer(line)).is_some() {}
-    let signal = lines.next_if(|line| line.starts_with("Signal: "));
-    let code = lines.next_if(|line| line.starts_with("Exit Code: "));
-    // Printed and really so: then the line stands there twice.
-    let topmost = code.or(signal);
-    let shown = display.and_then(last_line);
-    let above = lines.next().map(|line| line.strip_prefix("Output: ").unwrap_or(line));
-    let printed = topmost.is_some() && shown.as_deref() == topmost && above != topmost;
-    let (signal, code) = match (signal, code) {
-        (signal, Some(_)) if printed => (signal, None),
-        (Some(_), None) if printed => (None, None),
-        both => both,
-    };
-    let killed = signal.is_some_and(|line| !matches!(line, "Signal: 0" | "Signal: (none)"));
-    match code.and_then(|line| line.strip_prefix("Exit Code: ")?.trim().parse().ok()) {
-        Some(0) | None if killed => (Outcome::Error, None),
-        Some(0) | None => (Outcome::Ok, Some(0)),
-        code => (Outcome::Error, code),
-    }
-}
-
-fn is_footer(line: &str) -> bool {
-    line == "</untrusted_context>"
-        || line.starts_with("Process Group PGID: ")
-        || line.starts_with("Background PIDs: ")
-}
-
-/// The last line of what was shown to the person: a string, or rows of styled pieces.
-fn last_line(display: RawJson<'_>) -> Option<String> {
-    let raw = display.get();
-    if raw.starts_with('"') {
-        let tail = json_text::decode(json_text::literal_tail(raw, 4096));
-        return tail.trim_end().lines().next_back().map(str::to_owned);
-    }
-    let rows: Vec<Vec<Part<'_>>> = json_reader::from_str(raw).ok()?;
-    let shown = rows
-        .iter()
-        .rev()
-        .map(|row| row.iter().filter_map(|piece| piece.text.as_ref()).map(Text::as_str).collect::<String>());
-    shown.map(|row| row.trim_end().to_owned()).find(|row| !row.is_empty())
 }

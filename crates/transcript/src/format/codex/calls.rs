@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 
-use super::codex::{ResponseItem, call_id};
-use super::codex_script::script;
-use super::content;
+use super::normaliser::{ResponseItem, call_id};
 use super::patch::patched_files;
+use super::script::script;
 use crate::entry::{COMMAND, CallMade, SCRIPT, set_paths};
+use crate::format::content;
 use crate::json_reader::{self, RawJson};
 use crate::json_text;
 use crate::model::{Call, Kind};

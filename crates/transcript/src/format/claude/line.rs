@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::content::{self, Content, Present};
+use crate::format::content::{self, Content, Present};
 use crate::json_reader::{self, RawJson};
 use crate::json_text::Text;
 

@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 use serde::Deserialize;
 
-use super::codex_calls::script_task;
-use super::codex_script::Printed;
-use super::content;
+use super::calls::script_task;
+use super::script::Printed;
 use crate::command_output::CommandOutput;
 use crate::entry::{CallResult, SNIPPET};
+use crate::format::content;
 use crate::json_reader::{self, RawJson};
 use crate::json_text::{self, Snippet};
 use crate::model::Outcome;

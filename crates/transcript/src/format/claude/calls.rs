@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
-use super::claude_line::Block;
-use super::content;
+use super::line::Block;
 use crate::entry::{COMMAND, set_paths};
 use crate::file_edit::FileEdit;
+use crate::format::content;
 use crate::json_reader::{self, RawJson};
 use crate::json_text::Text;
 use crate::model::{Call, Kind};

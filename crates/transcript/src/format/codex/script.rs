@@ -3,9 +3,9 @@
 
 use serde::Deserialize;
 
-use super::codex_output::exited;
-use super::content;
+use super::output::exited;
 use crate::entry::CallResult;
+use crate::format::content;
 use crate::json_reader::{self, RawJson};
 use crate::model::Outcome;
 

@@ -7,14 +7,15 @@ use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::claude_calls::tool_use;
-use super::claude_line::{Attachment, ClaudeLine};
-use super::claude_result::{task_outcome, tool_result};
-use super::content::{self, Content};
+use super::calls::tool_use;
+use super::line::{Attachment, ClaudeLine};
+use super::result::{task_outcome, tool_result};
 use crate::command_output::CommandOutput;
 use crate::entry::{
     CallResult, ContextUse, Entry, LAST_TEXT, PROMPT, Prompt, Record, SNIPPET, Said, Standing, TaskReport,
 };
+use crate::format::content::{self, Content};
+use crate::format::early_type;
 use crate::json_reader;
 use crate::json_text::{self, Text};
 use crate::model::{Kind, Outcome};
@@ -85,7 +86,7 @@ pub(crate) fn record(line: &str) -> Record {
     if is_bookkeeping(line) {
         return Record::bookkeeping();
     }
-    if super::early_type(line, EARLY) == Some("progress") {
+    if early_type(line, EARLY) == Some("progress") {
         return progress(line);
     }
     let whole = line;
@@ -116,7 +117,7 @@ fn is_bookkeeping(line: &str) -> bool {
         return BOOKKEEPING.contains(&kind);
     }
     // The client repeats what a command has printed so far, over and over; of sub-agents it tells each step once.
-    if super::early_type(line, EARLY) == Some("progress") {
+    if early_type(line, EARLY) == Some("progress") {
         static AGENT: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(r#""type":"agent_progress""#));
         return AGENT.find(line.as_bytes()).is_none();
     }

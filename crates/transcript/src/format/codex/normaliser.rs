@@ -6,14 +6,15 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::codex_calls::{call, command_line};
-use super::codex_output::{exited, output};
-use super::content::{self, Content, Present};
+use super::calls::{call, command_line};
+use super::output::{exited, output};
 use crate::command_output::CommandOutput;
 use crate::entry::{
     COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, PROMPT, Prompt, Record, SNIPPET, Said, Standing,
 };
 use crate::file_edit::FileEdit;
+use crate::format::content::{self, Content, Present};
+use crate::format::early_type;
 use crate::json_reader::{self, RawJson};
 use crate::json_text::{self, Text};
 use crate::model::{Call, Kind, Outcome};
@@ -235,7 +236,7 @@ struct CodexTokens {
 /// What one line says.
 pub(crate) fn record(line: &str) -> Record {
     // Almost always the type comes first, and the line is parsed once.
-    let early = super::early_type(line, 120);
+    let early = early_type(line, 120);
     if let Some(record) = early.and_then(|kind| record_of_kind(kind, line)) {
         return record;
     }

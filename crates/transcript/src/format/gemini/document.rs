@@ -5,26 +5,21 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::gemini;
+use super::normaliser;
 use crate::entry::Record;
+use crate::format::DocumentMessages;
 use crate::json_reader::{self, RawJson};
 
-/// The messages of a document, as written. Of a torn one those before the tear, and `torn`.
-pub(crate) struct Messages<'a> {
-    pub(crate) messages: Vec<RawJson<'a>>,
-    pub(crate) torn: bool,
-}
-
-pub(crate) fn messages(document: &str) -> Messages<'_> {
+pub(super) fn messages(document: &str) -> DocumentMessages<'_> {
     let mut messages = Vec::new();
     let torn = json_reader::read(Document(&mut messages), document).is_err();
-    Messages { messages, torn }
+    DocumentMessages { messages, torn }
 }
 
 /// What one message says.
-pub(crate) fn record(message: RawJson<'_>) -> Record {
-    match json_reader::from_str::<gemini::GeminiLine<'_>>(message.get()) {
-        Ok(line) => gemini::message(&line),
+pub(super) fn record(message: RawJson<'_>) -> Record {
+    match json_reader::from_str::<normaliser::GeminiLine<'_>>(message.get()) {
+        Ok(line) => normaliser::message(&line),
         Err(_) => Record::not_understood(),
     }
 }

@@ -1,11 +1,11 @@
 //! How Claude Code says that a call ended: a block for the agent, and beside it the tool's own account, whose fields depend on
 //! the tool.
 
-use super::claude_line::{Block, ClaudeLine, FileTexts, ToolUseResult};
-use super::content;
+use super::line::{Block, ClaudeLine, FileTexts, ToolUseResult};
 use crate::command_output::CommandOutput;
 use crate::entry::{CallResult, TaskReport};
 use crate::file_edit::FileEdit;
+use crate::format::content;
 use crate::json_text::Text;
 use crate::model::{Kind, Outcome};
 
