@@ -19,7 +19,8 @@ const TIME: &str = "@1577836800";
 
 /// Makes the folders of all packages in `place`, which people unpack.
 pub(crate) fn make(program: &Path, place: &Path) -> Result<Vec<PathBuf>, String> {
-    let packages = Agent::ALL.into_iter().filter_map(|agent| Some((agent, host(agent).files.package.as_ref()?)));
+    let packages =
+        Agent::ALL.into_iter().filter_map(|agent| Some((agent, host(agent).files.package.as_ref()?)));
     let made = packages.map(|(agent, package)| {
         let folder = place.join(name(agent));
         make_one(agent, package, program, &folder).map_err(|error| error.to_string())?;

@@ -47,14 +47,10 @@ pub(crate) struct Workplace {
 
 /// Runs a fact in a workplace of this client, where the client is there.
 pub(crate) fn with(client: Client, fact: impl FnOnce(&Workplace)) {
-    let variable = match client {
-        Client::Claude => "CHECKSTONE_TEST_CLAUDE",
-        Client::Gemini => "CHECKSTONE_TEST_GEMINI",
-        Client::Codex | Client::CodexPlainTools => "CHECKSTONE_TEST_CODEX",
-    };
-    match std::env::var_os(variable) {
+    let variable = format!("CHECKSTONE_TEST_{}", client.agent().to_uppercase());
+    match std::env::var_os(&variable) {
         Some(program) => fact(&Workplace::new(client, program.into())),
-        None => say_that_nothing_is_tested(variable),
+        None => say_that_nothing_is_tested(&variable),
     }
 }
 
