@@ -10,12 +10,15 @@ mod executor;
 pub mod fingerprint;
 pub mod graph;
 mod input_content;
+mod marker_limit;
 pub mod needs;
 #[cfg(not(feature = "python"))]
 mod no_python_session;
 pub mod outlook;
 pub mod output;
 pub mod plan;
+pub mod project_code;
+pub mod pruning;
 mod publish;
 #[cfg(feature = "python")]
 mod python_session;

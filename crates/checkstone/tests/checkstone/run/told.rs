@@ -46,8 +46,33 @@ fn a_run_is_followed_while_it_runs() {
     ");
     insta::assert_snapshot!(without_durations(&watched.stdout), @"
     S01_wait_long  COMPLETED
-    run r1 COMPLETED: 1 of 1 stage completed; the artifacts are in `reports/study/r1`
+    run r1 COMPLETED: 1 of 1 stage completed; the artifacts are in `reports/study/r1`; `checkstone report r1` writes the report
     ");
+}
+
+/// Nobody has to guess why a run cannot be resumed that is running.
+#[test]
+fn a_run_that_is_running_is_not_resumed_and_that_is_told() {
+    let waits = "command = 'touch begun; until test -e go; do sleep 0.02; done'";
+    let project = Project::new(&plan(&[stage("S01_wait_long", waits)]));
+    let child = project.start(&[]);
+    project.wait_for("begun");
+    for arguments in [&["resume"] as &[&str], &["resume", "r1"]] {
+        let told = project.output(arguments);
+        let since =
+            told.stderr.split("since ").nth(1).and_then(|rest| rest.lines().next()).unwrap_or_default();
+        assert_eq!(since.len(), "2026-11-16 09:15 UTC".len(), "{told:?}");
+        assert_eq!(
+            (told.code, told.stderr.replace(since, "[time]").as_str()),
+            (
+                Some(4),
+                "error: run `r1` of study has been running since [time]\n\
+                 hint: `checkstone watch r1` follows it; `checkstone abort r1` ends it\n"
+            )
+        );
+    }
+    project.workplace.write("go", "");
+    assert_eq!(finish(child).code, Some(0));
 }
 
 /// What a stage leaves running does not outlive it, and whoever counted on it is told.
@@ -146,4 +171,22 @@ fn status_and_session_start_tell_what_is_resumable() {
     assert_eq!(status["lastCheckpoint"]["resumable"], false);
     let silent = project.workplace.hook("SessionStart", json!({"source": "clear"}));
     assert_eq!(silent, serde_json::Value::Null);
+}
+
+/// What a person is told to type can be typed, whatever the run is called.
+#[test]
+fn a_run_with_a_blank_in_its_name_is_quoted_in_commands() {
+    let project = Project::new(&plan(&[stage("S01_fail_once", "command = 'test -e go'")]));
+    let failed = project.output(&["run", "--id", "my run"]);
+    assert_eq!(failed.code, Some(1), "{failed:?}");
+    insta::assert_snapshot!(without_durations(&failed.stdout), @"
+    S01_fail_once  FAILED        exit status 1
+    run my run FAILED: 0 of 1 stage completed; `checkstone resume 'my run'` goes on with it
+    ");
+    project.workplace.write("go", "");
+    let done = project.output(&["resume", "my run"]);
+    insta::assert_snapshot!(without_durations(&done.stdout), @"
+    S01_fail_once  COMPLETED
+    run my run COMPLETED: 1 of 1 stage completed; the artifacts are in `reports/study/my run`; `checkstone report 'my run'` writes the report
+    ");
 }
