@@ -399,9 +399,9 @@ fn soak(counts: &Soak) -> Result<(), String> {
 fn format_of_hosts() -> Result<Done, String> {
     let mut rustfmt = std::process::Command::new("rustfmt");
     rustfmt.args(["--check", "--edition", "2024"]);
-    for folder in ["transcript/src/format", "agents/src/host", "scripted-model/src/client"] {
+    for folder in tidy::host_folders::FOLDERS {
         for host in Agent::ALL {
-            let folder = root().join("crates").join(folder).join(host.name());
+            let folder = root().join(folder).join(host.name());
             let files = fs_err::read_dir(&folder).map_err(|error| error.to_string())?;
             rustfmt.args(files.filter_map(Result::ok).map(|file| file.path()));
         }
