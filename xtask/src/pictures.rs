@@ -207,9 +207,7 @@ impl Workplace {
         match client.client {
             Client::Claude => command.args(["--permission-mode", "acceptEdits"]),
             Client::Gemini => command.args(["--approval-mode", "auto_edit"]),
-            _ => {
-                command.arg("--dangerously-bypass-approvals-and-sandbox")
-            }
+            _ => command.arg("--dangerously-bypass-approvals-and-sandbox"),
         };
         let screen = Screen::start(&command, &self.home.join("tmp").join(agent)).map_err(told)?;
         match client.client {

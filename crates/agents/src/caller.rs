@@ -25,26 +25,14 @@ pub struct CallerMarks {
 
 /// Hosts that run the hooks in other clients' settings, by the folder of their transcripts.
 const STRANGERS: &[(&str, &str, CallerMarks)] = &[
-    (
-        "Copilot CLI",
-        ".copilot",
-        CallerMarks { fields: &["stop_reason"], variable: Some("COPILOT_CLI") },
-    ),
+    ("Copilot CLI", ".copilot", CallerMarks { fields: &["stop_reason"], variable: Some("COPILOT_CLI") }),
     (
         "Droid",
         ".factory",
         CallerMarks { fields: &["tool_execution_count", "session_duration_ms"], variable: None },
     ),
-    (
-        "Cursor",
-        ".cursor",
-        CallerMarks { fields: &["cursor_version"], variable: Some("CURSOR_VERSION") },
-    ),
-    (
-        "VS Code",
-        "Code",
-        CallerMarks { fields: &["hook_event_name_of_editor"], variable: None },
-    ),
+    ("Cursor", ".cursor", CallerMarks { fields: &["cursor_version"], variable: Some("CURSOR_VERSION") }),
+    ("VS Code", "Code", CallerMarks { fields: &["hook_event_name_of_editor"], variable: None }),
 ];
 
 impl Caller {
@@ -56,15 +44,15 @@ impl Caller {
         has_field: impl Fn(&str) -> bool,
         is_set: impl Fn(&str) -> bool,
     ) -> Self {
-        let lies_in = |folder: &str| {
-            transcript.is_some_and(|path| path.split(['/', '\\']).any(|part| part == folder))
-        };
+        let lies_in =
+            |folder: &str| transcript.is_some_and(|path| path.split(['/', '\\']).any(|part| part == folder));
         if lies_in(host(registered).files.folder) {
             return Self::Host(registered);
         }
         let others = || Agent::ALL.into_iter().filter(|agent| *agent != registered);
         let hosts = || others().map(|agent| (Self::Host(agent), host(agent).files.folder, host(agent).marks));
-        let strangers = || STRANGERS.iter().map(|(title, folder, marks)| (Self::Stranger(title), *folder, *marks));
+        let strangers =
+            || STRANGERS.iter().map(|(title, folder, marks)| (Self::Stranger(title), *folder, *marks));
         let mut all: Vec<(Self, &str, CallerMarks)> = hosts().chain(strangers()).collect();
         if let Some((caller, ..)) = all.iter().find(|(_, folder, _)| lies_in(folder)) {
             return *caller;
@@ -72,7 +60,9 @@ impl Caller {
         let is_own = host(registered).marks;
         all.retain(|(.., marks)| {
             marks.fields.iter().any(|name| has_field(name))
-                || marks.variable.is_some_and(|name| is_set(name) && is_own.variable.is_none_or(|own| !is_set(own)))
+                || marks
+                    .variable
+                    .is_some_and(|name| is_set(name) && is_own.variable.is_none_or(|own| !is_set(own)))
         });
         all.first().map_or(Self::Host(registered), |(caller, ..)| *caller)
     }
@@ -83,7 +73,8 @@ mod tests {
     use super::*;
 
     fn caller(transcript: Option<&str>, fields: &[&str], variables: &[&str]) -> Caller {
-        let (has_field, is_set) = (|name: &str| fields.contains(&name), |name: &str| variables.contains(&name));
+        let (has_field, is_set) =
+            (|name: &str| fields.contains(&name), |name: &str| variables.contains(&name));
         Caller::find(Agent::Claude, transcript, has_field, is_set)
     }
 
@@ -100,13 +91,22 @@ mod tests {
             (of_claude, &[], &["COPILOT_CLI"], claude),
             (Some("/home/dev/.qwen/projects/-p/chats/1.jsonl"), &[], &[], qwen),
             (None, &["crons"], &[], qwen),
-            (Some("/home/dev/.copilot/session-state/1/events.jsonl"), &[], &[], Caller::Stranger("Copilot CLI")),
+            (
+                Some("/home/dev/.copilot/session-state/1/events.jsonl"),
+                &[],
+                &[],
+                Caller::Stranger("Copilot CLI"),
+            ),
             (None, &[], &["COPILOT_CLI"], Caller::Stranger("Copilot CLI")),
             (Some("/home/dev/.factory/sessions/-p/1.jsonl"), &[], &[], Caller::Stranger("Droid")),
             (None, &["cursor_version"], &[], Caller::Stranger("Cursor")),
             (None, &["hook_event_name_of_editor"], &[], Caller::Stranger("VS Code")),
         ] {
-            assert_eq!(caller(transcript, fields, variables), expected, "{transcript:?} {fields:?} {variables:?}");
+            assert_eq!(
+                caller(transcript, fields, variables),
+                expected,
+                "{transcript:?} {fields:?} {variables:?}"
+            );
         }
     }
 }

@@ -245,7 +245,8 @@ impl<'a> PayloadFields<'a> {
 
     /// The context in use, as some tell it at a stop.
     fn usage_now(&self, model: Option<String>) -> Option<Usage> {
-        let (tokens, window) = (field::read::<u64>(self.input_tokens)?, field::read::<u64>(self.context_limit)?);
+        let (tokens, window) =
+            (field::read::<u64>(self.input_tokens)?, field::read::<u64>(self.context_limit)?);
         let percent = tokens.saturating_mul(100).checked_div(window)?;
         Some(Usage { tokens, answered: 0, window: Some(window), percent: Some(percent), model })
     }

@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use change_set::{BytePath, ChangeSet, ChangedFile, How};
 use agents::host;
+use change_set::{BytePath, ChangeSet, ChangedFile, How};
 use changes::{Repository, Request};
 use files::{Lock, LockError, TemporaryFile};
 use gate::policy::{Autosave, Include};

@@ -29,7 +29,8 @@ impl ClientFiles {
     /// `None` where there is no home.
     pub(crate) fn of(agent: Agent, scope: Scope<'_>) -> Option<Self> {
         let places = &host(agent).files;
-        let variable = places.folder_variable.and_then(|variable| Some((folder_in(variable.name)?, variable)));
+        let variable =
+            places.folder_variable.and_then(|variable| Some((folder_in(variable.name)?, variable)));
         let folder = match (scope, variable) {
             (Scope::Project(root), _) => root.join(places.folder),
             (Scope::User, Some((folder, variable))) if !variable.is_home => folder,

@@ -108,7 +108,8 @@ pub(crate) fn any_is_there(root: Option<&Path>) -> bool {
         let folder = ClientFiles::of(agent, Scope::User).map(|files| files.folder);
         let is_elsewhere = |folder: &Path| {
             let places = &host(agent).files;
-            let text = places.hand_written.as_ref().map(|other| fs_err::read_to_string(folder.join(other.file)));
+            let text =
+                places.hand_written.as_ref().map(|other| fs_err::read_to_string(folder.join(other.file)));
             text.is_some_and(|text| text.is_ok_and(|text| text.contains("checkstone")))
                 || places.package.as_ref().is_some_and(|package| (package.is_installed)(folder))
         };

@@ -44,10 +44,13 @@ mod tests {
 
     #[test]
     fn a_host_is_named_in_its_folder_alone() {
-        let source = |name: &str| Source { name: name.to_owned(), text: "    Agent::Qwen => 1,\n".to_owned() };
-        let names = ["crates/agents/src/host/qwen/mod.rs", "crates/agents/src/host.rs", "crates/gate/src/judge.rs"];
+        let source =
+            |name: &str| Source { name: name.to_owned(), text: "    Agent::Qwen => 1,\n".to_owned() };
+        let names =
+            ["crates/agents/src/host/qwen/mod.rs", "crates/agents/src/host.rs", "crates/gate/src/judge.rs"];
         let sources = names.map(source);
-        let expected = names.iter().skip(1).map(|name| format!("{name}:1: names a host; ask for what it can do"));
+        let expected =
+            names.iter().skip(1).map(|name| format!("{name}:1: names a host; ask for what it can do"));
         assert_eq!(wrong(&sources), expected.collect::<Vec<_>>());
         assert_eq!(names.map(is_row), [true, false, false]);
         assert!(!is_row("crates/agents/src/host/nobody/mod.rs"));

@@ -17,7 +17,9 @@ const ROWS: &[TableRow] = &[
         let variable = host.files.folder_variable;
         variable.map_or_else(no, |variable| format!("`{}`", variable.name))
     }),
-    ("plugin or extension", |host| host.files.package.as_ref().map_or_else(no, |package| package.kind.to_owned())),
+    ("plugin or extension", |host| {
+        host.files.package.as_ref().map_or_else(no, |package| package.kind.to_owned())
+    }),
     ("it can be asked which hooks it runs", |host| yes(host.trust.is_some())),
     ("a hold is told as context, too", |host| yes(host.can.holds_by_context.is_some())),
     ("a message to the person beside a hold", |host| yes(host.can.tells_person_beside_hold)),

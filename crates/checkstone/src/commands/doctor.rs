@@ -172,7 +172,8 @@ fn shown_line(agent: Agent, root: Option<&Path>) -> Option<Finding> {
     let files = scopes.filter_map(|scope| ClientFiles::of(agent, scope));
     let (file, owner) = files.into_iter().find_map(|files| {
         let text = SettingsFile::read(&files.settings).ok()?.text?;
-        let owner = status_line::owner(agent, &text).ok().filter(|owner| *owner != StatusLineOwner::Nobody)?;
+        let owner =
+            status_line::owner(agent, &text).ok().filter(|owner| *owner != StatusLineOwner::Nobody)?;
         Some((files.settings, owner))
     })?;
     let (file, check) = (home_relative(&file), "status");
@@ -231,8 +232,7 @@ fn registration(
                 }
             }
             Err(why) => trust.push(
-                Finding::problem(agent, "trusted", format!("nobody knows: {why}"))
-                    .advice(question.if_silent),
+                Finding::problem(agent, "trusted", format!("nobody knows: {why}")).advice(question.if_silent),
             ),
         }
     }

@@ -4,8 +4,8 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use agents::registration::status_line::{self, StatusLineOwner};
 use agents::registration::settings;
+use agents::registration::status_line::{self, StatusLineOwner};
 use agents::{Host, Program, Registration, events, host};
 use changes::{Repository, Request};
 use journal::Author;
@@ -393,7 +393,8 @@ fn package(files: &ClientFiles, text: &str) -> Option<String> {
     let package = host(files.agent).files.package.as_ref()?;
     let is_there = settings::has_plugin(files.agent, text) || (package.is_installed)(&files.folder);
     let kind = package.kind;
-    is_there.then(|| format!("the {kind} `checkstone` brings the hooks along, so nothing is to be registered"))
+    is_there
+        .then(|| format!("the {kind} `checkstone` brings the hooks along, so nothing is to be registered"))
 }
 
 /// What a person wrote of hooks into another file of the client.
@@ -420,8 +421,9 @@ fn by_hand(files: &ClientFiles) -> Result<HooksByHand, CommandError> {
     })?;
     if written.found.is_empty() {
         let (settings, other) = (places.settings, other.file);
-        let note =
-            format!("{short_title} will remark that hooks stand in `{settings}` and in `{other}`; it runs both");
+        let note = format!(
+            "{short_title} will remark that hooks stand in `{settings}` and in `{other}`; it runs both"
+        );
         return Ok(if written.has_hooks { HooksByHand::Others { note } } else { HooksByHand::None });
     }
     let missing: Vec<&str> = events(files.agent)

@@ -112,9 +112,11 @@ fn journal(state: &Path) -> Option<Finding> {
     match journal::examine(state, JOURNAL_LIMIT) {
         Ok(Soundness::Missing) => None,
         Ok(Soundness::Sound) => Some(Finding::good(Surroundings::Machine, "journal", "sound")),
-        Ok(Soundness::SoundSoFar) => {
-            Some(Finding::good(Surroundings::Machine, "journal", "sound as far as it could be read in two seconds"))
-        }
+        Ok(Soundness::SoundSoFar) => Some(Finding::good(
+            Surroundings::Machine,
+            "journal",
+            "sound as far as it could be read in two seconds",
+        )),
         Err(error) => {
             let told = CommandError::from(error);
             let finding = Finding::problem(Surroundings::Machine, "journal", told.message());
@@ -187,7 +189,9 @@ fn git_hooks(repository: &Repository) -> impl Iterator<Item = Finding> {
     let known = KnownGitHook::of_repository(repository, environment::state_directory().as_deref());
     known.into_iter().map(|hook| match hook.problem {
         None => Finding::good(Surroundings::Repository, "git-hook", hook.sentence()),
-        Some(_) => Finding::problem(Surroundings::Repository, "git-hook", hook.sentence()).advice(hook.advice()),
+        Some(_) => {
+            Finding::problem(Surroundings::Repository, "git-hook", hook.sentence()).advice(hook.advice())
+        }
     })
 }
 

@@ -74,7 +74,8 @@ fn hold(judged: JudgedStop, notification: &Notification, transcript: &Path) {
         let exec = not_interactive.unwrap_or_default().replace('_', " ");
         Err(CommandError::refused(format!("`{exec}` takes no further prompt")))
     } else {
-        Server::all(recorded.as_ref()).and_then(|servers| find(agent, &servers, recorded.as_ref(), notification))
+        Server::all(recorded.as_ref())
+            .and_then(|servers| find(agent, &servers, recorded.as_ref(), notification))
     };
     let (tmux, pane) = match found {
         Ok(found) => found,
@@ -143,7 +144,8 @@ fn find(
     loop {
         let mut candidates = 0;
         let mut showing = Vec::new();
-        let mut problem = CommandError::not_found(format!("no tmux pane runs {} in this folder", host(agent).short_title));
+        let mut problem =
+            CommandError::not_found(format!("no tmux pane runs {} in this folder", host(agent).short_title));
         for server in servers {
             // A server that is gone, such as that of a daemon's environment, does not hide the others.
             let panes = server.tmux.panes().unwrap_or_else(|error| {

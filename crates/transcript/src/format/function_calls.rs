@@ -69,7 +69,12 @@ struct ShownFile<'a> {
 }
 
 /// A call, by its id, the name of its tool, its arguments and what the person was shown of its result.
-pub(crate) fn call(id: String, tool: String, arguments: Option<RawJson<'_>>, shown: Option<RawJson<'_>>) -> Call {
+pub(crate) fn call(
+    id: String,
+    tool: String,
+    arguments: Option<RawJson<'_>>,
+    shown: Option<RawJson<'_>>,
+) -> Call {
     let kind = match tool.as_str() {
         "run_shell_command" => Kind::Shell,
         "read_file" | "read_many_files" => Kind::Read,
@@ -121,7 +126,10 @@ pub(crate) fn edit(path: &str, display: Option<RawJson<'_>>, asked: [Option<&str
 
 /// A failing command has status `success`; the truth stands in a footer that the client puts under the
 /// output. A program may print the same words, but then they are also in the display, which has no footer.
-pub(crate) fn shell_outcome(output: Option<RawJson<'_>>, display: Option<RawJson<'_>>) -> (Outcome, Option<i32>) {
+pub(crate) fn shell_outcome(
+    output: Option<RawJson<'_>>,
+    display: Option<RawJson<'_>>,
+) -> (Outcome, Option<i32>) {
     let Some(output) = output.and_then(|output| content::literals(output).first().copied()) else {
         return (Outcome::Unknown, None);
     };

@@ -50,7 +50,11 @@ fn record(agent: Agent) -> BoxedStrategy<Value> {
         Agent::Qwen => prop_oneof![
             text.prop_map(|text| qwen::prompt(&text)),
             text.prop_map(|text| qwen::said(&text)),
-            (id, text).prop_map(|(id, text)| qwen::call(&id, "run_shell_command", json!({ "command": text }))),
+            (id, text).prop_map(|(id, text)| qwen::call(
+                &id,
+                "run_shell_command",
+                json!({ "command": text })
+            )),
             (id, text).prop_map(|(id, text)| qwen::result(&id, "success", &text, json!(""))),
             Just(qwen::record("system", "system", json!([]))),
         ]

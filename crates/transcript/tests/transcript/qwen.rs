@@ -57,7 +57,8 @@ fn t13_t14_how_a_command_ended() {
         let call = call(&reading, "a");
         (call.outcome, call.exit_code, call.user_stopped)
     };
-    let footer = |code| format!("Command: run\nOutput: x\nError: (none)\nExit Code: {code}\nSignal: (none)\n");
+    let footer =
+        |code| format!("Command: run\nOutput: x\nError: (none)\nExit Code: {code}\nSignal: (none)\n");
     for (status, output, display, expected) in [
         ("success", String::new(), qwen::shell(json!(0), "completed", ""), (Outcome::Ok, Some(0), false)),
         ("error", String::new(), qwen::shell(json!(2), "failed", ""), (Outcome::Error, Some(2), false)),
