@@ -109,7 +109,8 @@ pub(crate) fn find(client: &Client, root: Option<&Path>, interruption: &Interrup
         }
     }
     if let Some(package) = &host(agent).files.package
-        && (has_plugin || (package.is_installed)(&user.folder))
+        // One that the settings switch on is asked of the client; others are where they lie.
+        && (has_plugin || package.list.is_none())
     {
         for folder in package_folders(client, package, &user.folder, root, interruption) {
             found.add_package(agent, package.variable, &folder);
