@@ -89,10 +89,10 @@ fn person_goes_on(transcript: &Path, began: Timestamp) -> bool {
     #[derive(Deserialize)]
     struct EventLine {
         timestamp: String,
-        payload: EventKind,
+        payload: ThreadEventKind,
     }
     #[derive(Deserialize)]
-    struct EventKind {
+    struct ThreadEventKind {
         r#type: String,
     }
     let Ok(file) = regular_file::open(transcript, Links::Follow) else { return false };
