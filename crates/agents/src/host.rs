@@ -75,6 +75,8 @@ pub struct Abilities {
     pub has_status_line: bool,
     /// It writes the last lines of the transcript after it has called us (T21).
     pub writes_late: bool,
+    /// A hold is in the transcript; else only our own count and the client's flag tell of it.
+    pub records_holds: bool,
     /// The transcript has the size of the context window.
     pub writes_window: bool,
 }

@@ -25,6 +25,7 @@ const ROWS: &[TableRow] = &[
     ("a message to the person beside a hold", |host| yes(host.can.tells_person_beside_hold)),
     ("its own id of the turn", |host| host.payload.turn.map_or_else(no, |name| format!("`{name}`"))),
     ("the transcript is written late", |host| yes(host.can.writes_late)),
+    ("a hold is in the transcript", |host| yes(host.can.records_holds)),
     ("the size of the context is in the transcript", |host| yes(host.can.writes_window)),
     ("status line", |host| yes(host.can.has_status_line)),
     ("without hooks: `notify`", |host| yes(host.notify.is_some())),

@@ -48,6 +48,7 @@ pub(super) static HOST: Host = Host {
         takes_account_of_save: true,
         has_status_line: true,
         writes_late: true,
+        records_holds: true,
         writes_window: false,
     },
     registration: RegistrationForm {

@@ -49,6 +49,7 @@ pub(super) static HOST: Host = Host {
         takes_account_of_save: false,
         has_status_line: false,
         writes_late: false,
+        records_holds: true,
         writes_window: true,
     },
     registration: RegistrationForm {

@@ -3,7 +3,7 @@
 //! - `UserPromptSubmit` comes before every request to the model, all but the first time without a prompt. The key of the
 //!   turn is the same, also after a hold.
 //! - Its hooks take seconds; from 1000 on it takes them for milliseconds.
-//! - The transcript is whole 50 ms after the hook was called.
+//! - The transcript is whole 50 ms after the hook was called. A hold is not in it, nor in a session that is gone on with.
 //! - A hold can also be told by exit code 2; other exit codes, and a missing program, let the agent stop.
 
 mod rehearsed;
@@ -52,6 +52,7 @@ pub(super) static HOST: Host = Host {
         takes_account_of_save: false,
         has_status_line: false,
         writes_late: true,
+        records_holds: false,
         writes_window: false,
     },
     registration: RegistrationForm {

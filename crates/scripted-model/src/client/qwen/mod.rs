@@ -39,6 +39,7 @@ const SETTINGS: &str = r#"{
   "security": {"auth": {"selectedType": "openai"}},
   "privacy": {"usageStatisticsEnabled": false},
   "telemetry": {"enabled": false},
-  "general": {"enableAutoUpdate": false}
+  "general": {"enableAutoUpdate": false},
+  "memory": {"enableManagedAutoMemory": false, "enableManagedAutoDream": false, "enableAutoSkill": false}
 }
 "#;
