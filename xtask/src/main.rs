@@ -4,6 +4,7 @@
 
 mod bench;
 mod clients;
+mod cluster;
 mod dependencies;
 mod flaky;
 mod fuzz;
@@ -72,6 +73,11 @@ enum Command {
     Bench {
         #[command(subcommand)]
         which: Bench,
+    },
+    /// The servers that runs beyond one machine use, on this one
+    Cluster {
+        #[command(subcommand)]
+        command: cluster::ClusterCommand,
     },
     /// Write the JSON schemas into `schemas/`
     Schemas,
@@ -156,6 +162,9 @@ struct Soak {
     /// What the mutants are drawn by
     #[arg(long, default_value_t = 15)]
     mutant_seed: u64,
+    /// Kills of engine, controller, nodes and their helpers, in runs on a cluster
+    #[arg(long, default_value_t = 80)]
+    cluster_kills: u32,
     /// Only the steps whose name has this in it, such as `snapshot`
     #[arg(long, default_value = "", hide_default_value = true)]
     only: String,
@@ -241,6 +250,12 @@ enum Bench {
     Checkpoint,
     /// What 50,000 contents in the ledger cost a stop, `verify` over as many files, and the stop hook beside an earlier build
     Ledger(bench::ledger::LedgerArguments),
+    /// Runs on a Slurm of two nodes: submissions beside a bare `sbatch`, how soon an end is known, calls for a fan-out of 500
+    Cluster {
+        /// A built program; without it, it is built as it is handed out
+        #[arg(long)]
+        program: Option<PathBuf>,
+    },
     /// Two builds of the program in turns: the hook, and a replay
     Versions(bench::versions::VersionsArguments),
     /// The end of a turn in each real client, with and without checkstone
@@ -259,6 +274,7 @@ fn main() -> ExitCode {
         Command::Real(arguments) => real::run(&arguments),
         Command::Clients { previous, agent } => real_clients(previous, &agent),
         Command::Bench { which } => bench(which),
+        Command::Cluster { command } => cluster::run(command),
         Command::Schemas => write_schemas(),
         Command::Summaries { only } => summaries::record(&only),
         Command::Secrets { seed } => secrets::run(seed).map(|_| ()),
@@ -289,6 +305,7 @@ fn bench(which: Bench) -> Result<(), String> {
         Bench::Replay { rounds, megabytes } => bench::replay::run(rounds, megabytes),
         Bench::Run { rounds, trees } => bench::run::run(rounds, trees),
         Bench::Pipelines { program } => bench::pipelines::run(program),
+        Bench::Cluster { program } => bench::cluster::run(program),
         Bench::Checkpoint => bench::checkpoint::run(),
         Bench::Ledger(arguments) => bench::ledger::run(&arguments),
         Bench::Versions(arguments) => bench::versions::run(&arguments),
@@ -357,6 +374,7 @@ fn test() -> Result<(), String> {
     steps.run("labelled turns", || {
         process::run(process::test_target("gate").args(["corpus", "--", "--nocapture"]))
     });
+    steps.run("runs on a cluster", || cluster::test_slurm(&[]));
     steps.run("real clients", || clients::test(Generation::Current, &Agent::ALL));
     steps.run("tidy", tidy::check);
     steps.run("fuzzing sample", || fuzz::all(FUZZ_SAMPLE));
@@ -384,6 +402,9 @@ fn soak(counts: &Soak) -> Result<(), String> {
     });
     steps.run("kills of runs", || soak::runs(counts.run_kills));
     steps.run("faults of runs", soak::run_faults);
+    steps.run("kills on a cluster", || {
+        cluster::test_slurm(&[("CHECKSTONE_SOAK_CLUSTER_KILLS", counts.cluster_kills.to_string())])
+    });
     steps.run("random runs", || soak::random_runs(counts.random_runs, counts.run_seed));
     steps.run("random turns", || soak::changes(counts.turns));
     steps.run("random ledgers", || soak::ledgers(counts.ledgers, counts.ledger_seed));
