@@ -1,5 +1,7 @@
 //! A client as it is named on the command line.
 
+use std::sync::LazyLock;
+
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use transcript::Agent;
@@ -8,19 +10,11 @@ use transcript::Agent;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AgentName(Agent);
 
-const NAMES: [AgentName; Agent::ALL.len()] = {
-    let mut names = [AgentName(Agent::ALL[0]); Agent::ALL.len()];
-    let mut place = 0;
-    while place < names.len() {
-        names[place] = AgentName(Agent::ALL[place]);
-        place += 1;
-    }
-    names
-};
+static NAMES: LazyLock<[AgentName; Agent::ALL.len()]> = LazyLock::new(|| Agent::ALL.map(AgentName));
 
 impl ValueEnum for AgentName {
     fn value_variants<'a>() -> &'a [Self] {
-        &NAMES
+        NAMES.as_slice()
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {

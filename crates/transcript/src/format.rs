@@ -55,15 +55,18 @@ pub(crate) struct DocumentMessages<'a> {
     pub(crate) torn: bool,
 }
 
-/// Where the sub-agents of a session write what they do; each file with the id of its sub-agent.
+/// Files, each with the id of its sub-agent.
+pub(crate) type IdentifiedFiles = Vec<(String, PathBuf)>;
+
+/// Where the sub-agents of a session write what they do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SubagentFiles {
     /// In no file of their own.
     None,
     /// All files in the session's own folder, those that were written to since.
-    Listed(fn(&Path, Timestamp) -> Vec<(String, PathBuf)>),
+    Listed(fn(&Path, Timestamp) -> IdentifiedFiles),
     /// The files of the sub-agents that a turn names.
-    Named(fn(&Path, &[String]) -> Vec<(String, PathBuf)>),
+    Named(fn(&Path, &[String]) -> IdentifiedFiles),
 }
 
 macro_rules! formats {
