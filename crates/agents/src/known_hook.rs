@@ -29,6 +29,9 @@ impl KnownHook {
 #[error("this version of {0} does not tell which hooks it trusts")]
 pub struct TrustUnknown(pub &'static str);
 
+/// Which hooks a client knows, or that it does not tell.
+pub type TrustAnswer = Result<Vec<KnownHook>, TrustUnknown>;
+
 /// How a client is asked. Only asked; the trust itself is the person's to give.
 #[derive(Debug)]
 pub struct TrustQuestion {
@@ -41,7 +44,7 @@ pub struct TrustQuestion {
     /// What is written to its stdin: about hooks in this folder, by this version of ours.
     pub input: fn(&Path, &str) -> String,
     /// What a line of its stdout answers; `None` where it is about something else.
-    pub answer: fn(&[u8]) -> Option<Result<Vec<KnownHook>, TrustUnknown>>,
+    pub answer: fn(&[u8]) -> Option<TrustAnswer>,
     /// What the person can do where it does not know the hooks, does not run them, or does not answer.
     pub if_unknown: &'static str,
     pub if_untrusted: &'static str,

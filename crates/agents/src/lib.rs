@@ -30,7 +30,7 @@ pub use caller::{Caller, CallerMarks};
 pub use foreground::Foreground;
 pub use hold_form::HoldForm;
 pub use host::{Abilities, CallForm, HookShell, Host, HostFiles, HostPackage, agent_that, host};
-pub use known_hook::{KnownHook, TrustQuestion, TrustUnknown};
+pub use known_hook::{KnownHook, TrustAnswer, TrustQuestion, TrustUnknown};
 pub use notification::{Notification, NotifyForm};
 pub use payload::{Event, EventKind, Payload, PayloadError, Subagent};
 pub use registration::{Entry, Group, Handler, OwnCall, Program, Registration, events};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use transcript::Agent;
 
-use crate::known_hook::{KnownHook, TrustQuestion, TrustUnknown};
+use crate::known_hook::{KnownHook, TrustAnswer, TrustQuestion, TrustUnknown};
 use crate::registration::OwnCall;
 
 pub(super) const QUESTION: TrustQuestion = TrustQuestion {
@@ -40,7 +40,7 @@ fn input(folder: &Path, version: &str) -> String {
     messages.iter().map(|message| format!("{message}\n")).collect()
 }
 
-fn answer(line: &[u8]) -> Option<Result<Vec<KnownHook>, TrustUnknown>> {
+fn answer(line: &[u8]) -> Option<TrustAnswer> {
     let message: Value = serde_json::from_slice(line).ok()?;
     if message.get("id").and_then(Value::as_u64) != Some(NUMBER) {
         return None;
