@@ -21,7 +21,7 @@ fn turn_of_qwen(world: &World, tests: Tests, registered: &[&str]) -> Vec<HookAns
     let told: Vec<HookAnswer> = tell(turn().prompt_payload().unwrap());
     told.iter().for_each(HookAnswer::passes);
     world.write(FILE, &format!("# {}\ndef add(a, b):\n    return a + b\n", tests.session()));
-    world.sandbox.write(&transcript, &turn().transcript());
+    world.sandbox.write(&transcript, turn().transcript());
     tell(turn().stop_payload().unwrap())
 }
 
