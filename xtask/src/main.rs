@@ -4,6 +4,7 @@
 
 mod bench;
 mod clients;
+mod cluster;
 mod dependencies;
 mod flaky;
 mod fuzz;
@@ -29,8 +30,9 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
-use packages::Packages;
+use clients::Generation;
 use steps::{Done, Steps};
+use transcript::Agent;
 
 /// Everything a contributor runs
 #[derive(Parser)]
@@ -63,11 +65,19 @@ enum Command {
         /// With the versions before the current ones
         #[arg(long)]
         previous: bool,
+        /// Of this client only; may be given several times
+        #[arg(long)]
+        agent: Vec<String>,
     },
     /// Measure; every figure is a ratio against something measured in the same run
     Bench {
         #[command(subcommand)]
         which: Bench,
+    },
+    /// The servers that runs beyond one machine use, on this one
+    Cluster {
+        #[command(subcommand)]
+        command: cluster::ClusterCommand,
     },
     /// Write the JSON schemas into `schemas/`
     Schemas,
@@ -152,6 +162,9 @@ struct Soak {
     /// What the mutants are drawn by
     #[arg(long, default_value_t = 15)]
     mutant_seed: u64,
+    /// Kills of engine, controller, nodes and their helpers, in runs on a cluster
+    #[arg(long, default_value_t = 80)]
+    cluster_kills: u32,
     /// Only the steps whose name has this in it, such as `snapshot`
     #[arg(long, default_value = "", hide_default_value = true)]
     only: String,
@@ -237,6 +250,12 @@ enum Bench {
     Checkpoint,
     /// What 50,000 contents in the ledger cost a stop, `verify` over as many files, and the stop hook beside an earlier build
     Ledger(bench::ledger::LedgerArguments),
+    /// Runs on a Slurm of two nodes: submissions beside a bare `sbatch`, how soon an end is known, calls for a fan-out of 500
+    Cluster {
+        /// A built program; without it, it is built as it is handed out
+        #[arg(long)]
+        program: Option<PathBuf>,
+    },
     /// Two builds of the program in turns: the hook, and a replay
     Versions(bench::versions::VersionsArguments),
     /// The end of a turn in each real client, with and without checkstone
@@ -253,8 +272,9 @@ fn main() -> ExitCode {
         Command::Soak(counts) => soak(&counts),
         Command::Flaky { times, busy } => flaky::run(times, busy),
         Command::Real(arguments) => real::run(&arguments),
-        Command::Clients { previous } => real_clients(previous),
+        Command::Clients { previous, agent } => real_clients(previous, &agent),
         Command::Bench { which } => bench(which),
+        Command::Cluster { command } => cluster::run(command),
         Command::Schemas => write_schemas(),
         Command::Summaries { only } => summaries::record(&only),
         Command::Secrets { seed } => secrets::run(seed).map(|_| ()),
@@ -285,6 +305,7 @@ fn bench(which: Bench) -> Result<(), String> {
         Bench::Replay { rounds, megabytes } => bench::replay::run(rounds, megabytes),
         Bench::Run { rounds, trees } => bench::run::run(rounds, trees),
         Bench::Pipelines { program } => bench::pipelines::run(program),
+        Bench::Cluster { program } => bench::cluster::run(program),
         Bench::Checkpoint => bench::checkpoint::run(),
         Bench::Ledger(arguments) => bench::ledger::run(&arguments),
         Bench::Versions(arguments) => bench::versions::run(&arguments),
@@ -315,8 +336,8 @@ fn release() -> Result<(), String> {
     let program = release::build()?;
     println!("{}", program.display());
     let place = root().join("target/dist/packages");
-    let Packages { claude, gemini, codex } = packages::make(&program, &place)?;
-    let mut folders = vec![packages::make_alone(&program, &place, "")?, claude, codex, gemini];
+    let mut folders = vec![packages::make_alone(&program, &place, "")?];
+    folders.extend(packages::make(&program, &place)?);
     match release::musl() {
         Ok(target) => {
             folders.push(packages::make_alone(&release::build_with_musl(&target)?, &place, "-musl")?);
@@ -337,6 +358,7 @@ fn test() -> Result<(), String> {
     steps.run("what the tests need", needs::check);
     steps.run("Python for the tests", python::check);
     steps.run("formatting", || process::cargo(&["fmt", "--all", "--check"]));
+    steps.run("formatting of the hosts", format_of_hosts);
     steps.run("lints", || {
         // Everything there is, and then what `cargo run --release -- demo` builds.
         for features in [["--all-targets", "--all-features"].as_slice(), &[]] {
@@ -352,7 +374,8 @@ fn test() -> Result<(), String> {
     steps.run("labelled turns", || {
         process::run(process::test_target("gate").args(["corpus", "--", "--nocapture"]))
     });
-    steps.run("real clients", || clients::test(&clients::CURRENT));
+    steps.run("runs on a cluster", || cluster::test_slurm(&[]));
+    steps.run("real clients", || clients::test(Generation::Current, &Agent::ALL));
     steps.run("tidy", tidy::check);
     steps.run("fuzzing sample", || fuzz::all(FUZZ_SAMPLE));
     steps.finish()
@@ -379,22 +402,47 @@ fn soak(counts: &Soak) -> Result<(), String> {
     });
     steps.run("kills of runs", || soak::runs(counts.run_kills));
     steps.run("faults of runs", soak::run_faults);
+    steps.run("kills on a cluster", || {
+        cluster::test_slurm(&[("CHECKSTONE_SOAK_CLUSTER_KILLS", counts.cluster_kills.to_string())])
+    });
     steps.run("random runs", || soak::random_runs(counts.random_runs, counts.run_seed));
     steps.run("random turns", || soak::changes(counts.turns));
     steps.run("random ledgers", || soak::ledgers(counts.ledgers, counts.ledger_seed));
     steps.run("mutants of the rules and of the table of programs", || {
         mutants::run(counts.mutants, counts.mutant_seed)
     });
-    steps.run("the clients' previous versions", || clients::test(&clients::PREVIOUS));
+    steps.run("the clients' previous versions", || clients::test(Generation::Previous, &Agent::ALL));
     steps.run("fuzzing", || fuzz::all(counts.fuzz_seconds));
     steps.finish()
 }
 
-fn real_clients(previous: bool) -> Result<(), String> {
-    let versions = if previous { &clients::PREVIOUS } else { &clients::CURRENT };
+/// `cargo fmt` does not look into modules that a macro declares.
+fn format_of_hosts() -> Result<Done, String> {
+    let mut rustfmt = std::process::Command::new("rustfmt");
+    rustfmt.args(["--check", "--edition", "2024"]);
+    for folder in tidy::host_folders::FOLDERS {
+        for host in Agent::ALL {
+            let folder = root().join(folder).join(host.name());
+            let files = fs_err::read_dir(&folder).map_err(|error| error.to_string())?;
+            rustfmt.args(files.filter_map(Result::ok).map(|file| file.path()));
+        }
+    }
+    process::run(&mut rustfmt)
+}
+
+fn real_clients(previous: bool, named: &[String]) -> Result<(), String> {
+    let generation = if previous { Generation::Previous } else { Generation::Current };
+    let hosts: Vec<Agent> = match named {
+        [] => Agent::ALL.to_vec(),
+        names => {
+            let named =
+                |name: &String| Agent::named(name).ok_or_else(|| format!("no client is called `{name}`"));
+            names.iter().map(named).collect::<Result<_, _>>()?
+        }
+    };
     let mut steps = Steps::new();
     steps.run("what the tests need", needs::check);
-    steps.run("real clients", || clients::test(versions));
+    steps.run("real clients", || clients::test(generation, &hosts));
     steps.finish()
 }
 

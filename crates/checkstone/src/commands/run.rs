@@ -22,12 +22,13 @@ use text::{Column, Table, counted, shell_word};
 use transcript::visible;
 
 use crate::confirmation;
+use crate::detached_run;
 use crate::environment;
 use crate::error::{CommandError, ErrorKind, Warning};
 use crate::printer::{Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
 use crate::run_display;
-use crate::run_project::{self, ParameterArguments, ResourceArguments};
+use crate::run_project::{self, ExecutionArguments, ParameterArguments, ResourceArguments};
 
 /// Run the stages of a plan, each bounded, watched and checkpointed
 ///
@@ -41,10 +42,12 @@ use crate::run_project::{self, ParameterArguments, ResourceArguments};
   checkstone run --new pipeline   # write plan.toml, a plan that works
   checkstone run                  # runs plan.toml
   checkstone run other.toml --jobs 4
+  checkstone run --on slurm       # each stage as a job of the cluster
   checkstone run --set lr=0.01 --set seeds=[1,2,3]
   checkstone run --dry-run        # what would run, and why
   checkstone run --graph          # --graph=plan.svg writes a picture
   checkstone run --list
+  checkstone run --detach         # `checkstone watch` follows it
   checkstone run --prune --keep 3 --dry-run
   checkstone run plan.toml --json | jq -c 'select(.event == \"stage-state\")'")]
 pub(crate) struct RunArguments {
@@ -84,12 +87,14 @@ pub(crate) struct RunArguments {
     parameters: ParameterArguments,
     #[command(flatten)]
     resources: ResourceArguments,
-    /// How many stages may run at once
-    #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
-    jobs: u16,
+    #[command(flatten)]
+    execution: ExecutionArguments,
     /// The name of the run; one with the time in it where it is not given
     #[arg(long, value_name = "RUN")]
     id: Option<String>,
+    /// Start the run in the background, print its name, and do not wait for it
+    #[arg(long, conflicts_with_all = ["new", "check", "dry_run", "graph", "list", "prune"])]
+    detach: bool,
     /// Print every event as a line of JSON (schemas/run-event.schema.json)
     #[arg(long)]
     json: bool,
@@ -123,7 +128,8 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
     if let Some(file) = &arguments.graph {
         return draw(&plan.plan, file.as_deref(), printer);
     }
-    let resources = arguments.resources.read(&plan.plan)?;
+    let on = arguments.execution.on(&plan.plan, None)?;
+    let resources = arguments.resources.read(&plan.plan, &on)?;
     if arguments.check {
         for warning in &plan.plan.warnings {
             printer.warning(Warning::new(warning));
@@ -162,6 +168,9 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
         let outlook = outlook::of_new_run(&plan.plan, &layout, &earlier_runs, &foreign);
         return run_display::outlook(outlook, arguments.json, printer);
     }
+    if arguments.detach {
+        return detached_run::start(&layout, arguments.id.is_none(), arguments.json, printer);
+    }
     if arguments.id.is_none()
         && let Some(run) = up_to_date(&plan.plan, &earlier_runs)
     {
@@ -182,9 +191,10 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
                 .hint(format!("check its plan and its artifacts; `checkstone resume {word}` makes it yours")),
         );
     }
-    let mut settings = run_project::settings(usize::from(arguments.jobs), &[])?;
+    let mut settings = run_project::settings(arguments.execution.jobs(&on), &[])?;
     settings.earlier_runs = earlier_runs;
-    settings.resources = Some(resources);
+    settings.resources = resources;
+    settings.on = on;
     run_display::shown(printer, arguments.json, &root, &layout, plan, |plan, hear| {
         engine::run(&root, plan, &id, &settings, hear)
     })

@@ -32,8 +32,12 @@ fn files() -> Vec<(PathBuf, String)> {
 /// Every key of the policy, and what only the user's own configuration may have beside it.
 fn reference() -> TableReference {
     let mut reference = gate::policy::reference();
-    for key in reference.keys.iter_mut().filter(|key| key.name == "integrations") {
-        key.shape = Shape::Table(workflow::integrations::user_settings::reference());
+    for key in &mut reference.keys {
+        match key.name {
+            "integrations" => key.shape = Shape::Table(workflow::integrations::user_settings::reference()),
+            "mcp" => key.shape = Shape::Table(checkstone::mcp_settings_reference()),
+            _ => {}
+        }
     }
     reference
 }
@@ -55,6 +59,8 @@ fn all() -> Vec<(&'static str, String)> {
         rendered("handoff-request.schema.json", &schemars::schema_for!(workflow::handoff::Request)),
         rendered("handoff-response.schema.json", &schemars::schema_for!(workflow::handoff::Response)),
         rendered("markers.schema.json", &schemars::schema_for!(run::output::MarkersOutput)),
+        rendered("abort.schema.json", &schemars::schema_for!(run::output::AbortOutput<'_>)),
+        rendered("run-detached.schema.json", &schemars::schema_for!(run::output::DetachedRunOutput<'_>)),
         rendered("run-comparison.schema.json", &schemars::schema_for!(run::report::Comparison)),
         rendered("report.schema.json", &schemars::schema_for!(run::output::ReportOutput)),
         rendered("run-outlook.schema.json", &schemars::schema_for!(run::output::OutlookOutput)),

@@ -14,6 +14,8 @@
 mod autosave;
 mod facts;
 mod ledger;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod network;
 mod packages;
 mod subagents;
@@ -26,6 +28,7 @@ macro_rules! for_every_client {
         for_every_client!(@ claude Claude $($fact)*);
         for_every_client!(@ gemini Gemini $($fact)*);
         for_every_client!(@ codex Codex $($fact)*);
+        for_every_client!(@ qwen Qwen $($fact)*);
         for_every_client!(@ codex_plain_tools CodexPlainTools $($fact)*);
     };
     (@ $client:ident $variant:ident $($fact:ident)*) => {
@@ -52,6 +55,7 @@ for_every_client! {
     what_cannot_be_done_is_not_asked_for_again
     a_broken_journal_holds_nobody
     unfinished_work_is_told_when_a_session_begins
+    what_init_wrote_is_taken_back
 }
 
 /// What a person lives through at the screen of each client.
@@ -108,6 +112,28 @@ a_full_context_is_saved! {
     claude_autosave Claude
     gemini_autosave Gemini
     codex_autosave CodexPlainTools
+}
+
+/// The tools of the MCP server.
+#[cfg(feature = "mcp")]
+mod tools {
+    use crate::{mcp, workplace};
+    use scripted_model::Client;
+
+    #[test]
+    fn claude() {
+        workplace::with(Client::Claude, mcp::every_tool_is_offered_and_answers);
+    }
+
+    #[test]
+    fn gemini() {
+        workplace::with(Client::Gemini, mcp::every_tool_is_offered_and_answers);
+    }
+
+    #[test]
+    fn codex() {
+        workplace::with(Client::CodexPlainTools, mcp::every_tool_is_offered_and_answers);
+    }
 }
 
 /// What does not depend on how a model calls its tools.
