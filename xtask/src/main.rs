@@ -4,6 +4,7 @@
 
 mod bench;
 mod clients;
+mod cluster;
 mod dependencies;
 mod flaky;
 mod fuzz;
@@ -63,6 +64,11 @@ enum Command {
         /// With the versions before the current ones
         #[arg(long)]
         previous: bool,
+    },
+    /// The servers of a cluster on this machine: a database and a bucket
+    Cluster {
+        #[command(subcommand)]
+        command: cluster::ClusterCommand,
     },
     /// Measure; every figure is a ratio against something measured in the same run
     Bench {
@@ -128,6 +134,9 @@ struct Soak {
     /// The seed of the first of them
     #[arg(long, default_value_t = 0)]
     run_seed: u32,
+    /// Kills of a database while something is committed
+    #[arg(long, default_value_t = 20)]
+    store_kills: u32,
     /// Turns of one journal that fifty processes stop at once
     #[arg(long, default_value_t = 100)]
     rounds: u32,
@@ -235,6 +244,15 @@ enum Bench {
     },
     /// Checkpoints: flushes, hashing against `openssl speed`, long lists, large artifacts that have not changed
     Checkpoint,
+    /// A bucket against the folder alone: one large artifact, a thousand small ones
+    Stores {
+        /// A built program with the feature `s3`; without it, it is built
+        #[arg(long)]
+        program: Option<PathBuf>,
+        /// The size of the large artifact
+        #[arg(long, default_value_t = 1024)]
+        megabytes: usize,
+    },
     /// What 50,000 contents in the ledger cost a stop, `verify` over as many files, and the stop hook beside an earlier build
     Ledger(bench::ledger::LedgerArguments),
     /// Two builds of the program in turns: the hook, and a replay
@@ -254,6 +272,7 @@ fn main() -> ExitCode {
         Command::Flaky { times, busy } => flaky::run(times, busy),
         Command::Real(arguments) => real::run(&arguments),
         Command::Clients { previous } => real_clients(previous),
+        Command::Cluster { command } => cluster::run(command),
         Command::Bench { which } => bench(which),
         Command::Schemas => write_schemas(),
         Command::Summaries { only } => summaries::record(&only),
@@ -286,6 +305,7 @@ fn bench(which: Bench) -> Result<(), String> {
         Bench::Run { rounds, trees } => bench::run::run(rounds, trees),
         Bench::Pipelines { program } => bench::pipelines::run(program),
         Bench::Checkpoint => bench::checkpoint::run(),
+        Bench::Stores { program, megabytes } => bench::stores::run(program, megabytes),
         Bench::Ledger(arguments) => bench::ledger::run(&arguments),
         Bench::Versions(arguments) => bench::versions::run(&arguments),
         Bench::Clients { turns } => bench::clients::run(turns),
@@ -353,6 +373,7 @@ fn test() -> Result<(), String> {
         process::run(process::test_target("gate").args(["corpus", "--", "--nocapture"]))
     });
     steps.run("real clients", || clients::test(&clients::CURRENT));
+    steps.run("a database and a bucket", || cluster::test_stores(&[]));
     steps.run("tidy", tidy::check);
     steps.run("fuzzing sample", || fuzz::all(FUZZ_SAMPLE));
     steps.finish()
@@ -377,6 +398,7 @@ fn soak(counts: &Soak) -> Result<(), String> {
     steps.run("saves: savers, pushes and kills", || {
         soak::autosave(counts.autosave_kills, counts.saver_rounds)
     });
+    steps.run("a database and a bucket: contenders and kills", || soak::stores(counts.rounds, counts.store_kills));
     steps.run("kills of runs", || soak::runs(counts.run_kills));
     steps.run("faults of runs", soak::run_faults);
     steps.run("random runs", || soak::random_runs(counts.random_runs, counts.run_seed));

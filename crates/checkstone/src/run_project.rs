@@ -12,6 +12,7 @@ use run::control;
 use run::engine::{EngineError, PlanText, Settings};
 use run::event::{Event, What};
 use run::fingerprint;
+use run::hold::HoldError;
 use run::plan::{Plan, Problems, Resources, SetParameter};
 use run::record::{Record, RecordError};
 use run::runs::{self, FoundRun};
@@ -22,6 +23,7 @@ use crate::error::{CommandError, ErrorKind};
 use crate::journal_access;
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
+use crate::run_storage;
 
 /// So many mistakes of a plan are told at once.
 const MOST_PROBLEMS: usize = 50;
@@ -53,6 +55,7 @@ pub(crate) fn find(
     is_wanted: impl Fn(&FoundRun) -> bool,
     wanted: &str,
 ) -> Result<FoundRun, CommandError> {
+    run_storage::bring_runs(root)?;
     let Some(name) = name else {
         return runs::all(root).into_iter().find(is_wanted).ok_or_else(|| {
             CommandError::not_found(format!("there is no {wanted} in `{}`", root.display()))
@@ -137,18 +140,21 @@ pub(crate) fn engine_error(error: EngineError, run: &str) -> CommandError {
         | EngineError::Reserved { .. }
         | EngineError::OtherTitle { .. } => ErrorKind::Usage,
         EngineError::NoStage { .. } => ErrorKind::NotFound,
-        EngineError::Exists { .. } | EngineError::Busy => ErrorKind::Refused,
+        EngineError::Exists { .. } | EngineError::Busy { .. } => ErrorKind::Refused,
         EngineError::NoPython { .. } => ErrorKind::Environment,
         _ => ErrorKind::Failed,
     };
     let told = CommandError::of(kind, &error);
     match error {
         EngineError::Exists { .. } => told.hint(format!("`checkstone resume {run}` continues it")),
-        EngineError::Busy => {
+        EngineError::Busy { .. } => {
             told.hint(format!("`checkstone watch {run}` follows it; `checkstone abort {run}` ends it"))
         }
         EngineError::OtherTitle { .. } => {
             told.hint("`--recorded-plan` uses the plan that the run was started with")
+        }
+        EngineError::Record(RecordError::Hold(HoldError::Lost { .. })) => {
+            told.hint(format!("`checkstone watch {run}` follows it"))
         }
         EngineError::NoPython { .. } => told
             .hint("install one that can: `cargo install --locked --path crates/checkstone --features full`"),
@@ -247,8 +253,9 @@ impl ParameterArguments {
 
 /// With Ctrl-C, SIGTERM and SIGHUP as requests to abort. A signal that somebody chose to have ignored stays ignored, such as
 /// SIGHUP by `nohup`; Ctrl-C is nobody's choice, since a shell without job control ignores it for all in its background.
-pub(crate) fn settings(jobs: usize, again: &[String]) -> Result<Settings, CommandError> {
+pub(crate) fn settings(root: &Path, jobs: usize, again: &[String]) -> Result<Settings, CommandError> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    run_storage::use_store(root)?;
     let interrupt = Arc::new(AtomicBool::new(false));
     let ignored = ignored_signals();
     let is_wanted = |signal: &i32| *signal == SIGINT || ignored & (1 << (signal - 1)) == 0;
@@ -262,6 +269,7 @@ pub(crate) fn settings(jobs: usize, again: &[String]) -> Result<Settings, Comman
         again: again.to_vec(),
         interrupt,
         is_secret: autosave::secrets::is_secret_variable,
+        hold: run_storage::hold(root)?,
         ..Settings::default()
     })
 }

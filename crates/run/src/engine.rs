@@ -18,7 +18,6 @@ use std::time::{Duration, Instant};
 
 use checkpoint::FileHashes;
 use checkpoint::layout::{Layout, NameError};
-use files::LockError;
 use jiff::Timestamp;
 use supervise::{Controls, Isolation, SweepError};
 
@@ -26,6 +25,7 @@ use crate::attempt::{AttemptOutcome, AttemptProgress};
 use crate::control::Requests;
 use crate::earlier_runs::EarlierRuns;
 use crate::event::{Accepted, Ending, Event, InstanceNote, What};
+use crate::hold::{HoldKind, TakeError};
 use crate::plan::{LONGEST_WITHOUT_CHECKPOINT, Plan, Problems, Resources, Stage};
 use crate::publish::PublishError;
 use crate::record::{RecordError, Recorder, StageRecord};
@@ -59,6 +59,8 @@ pub struct Settings {
     pub interrupt: Arc<AtomicBool>,
     /// Whether the value of an environment variable, by its name and itself, is a secret: it stays out of the record.
     pub is_secret: fn(&str, &str) -> bool,
+    /// How the run is taken in hand.
+    pub hold: HoldKind,
     /// A person confirmed that checkpoints from elsewhere may be loaded, also where that can run code.
     pub is_trusted: bool,
 }
@@ -76,6 +78,7 @@ impl Default for Settings {
             again: Vec::new(),
             interrupt: Arc::default(),
             is_secret: |_, _| false,
+            hold: HoldKind::default(),
             is_trusted: false,
         }
     }
@@ -91,10 +94,10 @@ pub enum EngineError {
     Reserved { name: String },
     #[error("there is a run `{run}` of `{title}` already")]
     Exists { title: String, run: String },
-    #[error("the run is in the hands of another process")]
-    Busy,
+    #[error("the run is in the hands of {owner}")]
+    Busy { owner: String },
     #[error("cannot take the run in hand")]
-    Lock(#[source] LockError),
+    Take(#[source] TakeError),
     #[error(transparent)]
     Record(#[from] RecordError),
     #[error(transparent)]
@@ -273,6 +276,9 @@ impl<'a> Engine<'a> {
                 Ok(message) => self.receive(message)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+            if self.recorder.hold().is_lost() {
+                self.recorder.hold().check().map_err(RecordError::from)?;
             }
             self.look_for_requests()?;
             let is_due = |(due, _): &mut (Instant, usize)| *due <= Instant::now();

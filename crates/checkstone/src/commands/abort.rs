@@ -14,6 +14,7 @@ use crate::error::{CommandError, ErrorKind};
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
 use crate::run_project::{self, Index};
+use crate::run_storage;
 
 /// Abort a run, or one stage of it
 ///
@@ -110,7 +111,9 @@ fn abort_lost(
         )));
     }
     let mut index = Index::new(root, layout);
-    let state = engine::abort_lost(layout, &mut |event| index.hear(event, printer))
+    run_storage::use_store(root)?;
+    let hold = run_storage::hold(root)?;
+    let state = engine::abort_lost(layout, &hold, &mut |event| index.hear(event, printer))
         .map_err(|error| run_project::engine_error(error, layout.run()))?;
     printer.text(&format!("run {} {}\n", layout.run(), state.name()));
     Ok(ExitCode::SUCCESS)

@@ -94,7 +94,7 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
             return Ok(ExitCode::FAILURE);
         }
     }
-    let mut settings = run_project::settings(usize::from(arguments.jobs), &arguments.again)?;
+    let mut settings = run_project::settings(&root, usize::from(arguments.jobs), &arguments.again)?;
     settings.is_trusted = arguments.trust;
     settings.resources = Some(arguments.resources.read(&plan.plan)?);
     if !arguments.json {

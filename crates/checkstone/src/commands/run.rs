@@ -146,7 +146,7 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
         ));
         return Ok(ExitCode::SUCCESS);
     }
-    let mut settings = run_project::settings(usize::from(arguments.jobs), &[])?;
+    let mut settings = run_project::settings(&root, usize::from(arguments.jobs), &[])?;
     settings.earlier_runs = earlier_runs;
     settings.resources = Some(resources);
     run_display::shown(printer, arguments.json, &root, &layout, plan, |plan, hear| {

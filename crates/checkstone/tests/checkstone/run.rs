@@ -7,6 +7,7 @@ mod faults;
 mod hostile;
 mod incremental;
 mod kills;
+mod lease;
 mod needs;
 mod notifications;
 mod origin;

@@ -32,8 +32,12 @@ fn files() -> Vec<(PathBuf, String)> {
 /// Every key of the policy, and what only the user's own configuration may have beside it.
 fn reference() -> TableReference {
     let mut reference = gate::policy::reference();
-    for key in reference.keys.iter_mut().filter(|key| key.name == "integrations") {
-        key.shape = Shape::Table(workflow::integrations::user_settings::reference());
+    for key in &mut reference.keys {
+        match key.name {
+            "integrations" => key.shape = Shape::Table(workflow::integrations::user_settings::reference()),
+            "storage" => key.shape = Shape::Table(run::storage_settings::reference()),
+            _ => {}
+        }
     }
     reference
 }

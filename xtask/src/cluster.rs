@@ -1,0 +1,142 @@
+//! The servers that runs beyond one machine use, started on this one by hand or by the tests: state in `target/cluster`, ports of
+//! their own, no service manager. Started again after a crash they go on with what they have.
+
+mod postgresql;
+mod seaweedfs;
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use clap::Subcommand;
+
+use crate::process;
+use crate::root;
+use crate::steps::Done;
+
+#[derive(Subcommand)]
+pub(crate) enum ClusterCommand {
+    /// Start the servers, and print the variables by which they are reached
+    Up { parts: Vec<String> },
+    /// Stop the servers; what they hold stays in `target/cluster`
+    Down { parts: Vec<String> },
+    /// Kill a server as a crash would
+    #[command(hide = true)]
+    Kill { parts: Vec<String> },
+}
+
+/// One server: how it is started, stopped and killed, with its own folder.
+struct Part {
+    name: &'static str,
+    /// Does nothing if it runs; answers the variables by which it is reached.
+    up: fn(&Path) -> Result<Vec<(String, String)>, String>,
+    down: fn(&Path) -> Result<(), String>,
+    kill: fn(&Path) -> Result<(), String>,
+}
+
+const PARTS: &[Part] = &[
+    Part { name: "postgresql", up: postgresql::up, down: postgresql::down, kill: postgresql::kill },
+    Part { name: "seaweedfs", up: seaweedfs::up, down: seaweedfs::down, kill: seaweedfs::kill },
+];
+
+/// A server that has not answered within this time does not.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(crate) fn run(command: ClusterCommand) -> Result<(), String> {
+    match command {
+        ClusterCommand::Up { parts } => {
+            for (name, value) in up(&parts)? {
+                println!("export {name}={value}");
+            }
+            Ok(())
+        }
+        ClusterCommand::Down { parts } => chosen(&parts)?.try_for_each(|part| (part.down)(&folder(part))),
+        ClusterCommand::Kill { parts } => chosen(&parts)?.try_for_each(|part| (part.kill)(&folder(part))),
+    }
+}
+
+pub(crate) fn up(parts: &[String]) -> Result<Vec<(String, String)>, String> {
+    let mut variables = Vec::new();
+    for part in chosen(parts)? {
+        let folder = folder(part);
+        fs_err::create_dir_all(&folder).map_err(|error| error.to_string())?;
+        variables.extend((part.up)(&folder).map_err(|why| format!("{}: {why}", part.name))?);
+    }
+    Ok(variables)
+}
+
+/// All where none is named.
+fn chosen(names: &[String]) -> Result<impl Iterator<Item = &'static Part>, String> {
+    if let Some(name) = names.iter().find(|name| !PARTS.iter().any(|part| part.name == **name)) {
+        let known: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
+        return Err(format!("there is no part `{name}`; there are {}", known.join(", ")));
+    }
+    let names = names.to_vec();
+    Ok(PARTS.iter().filter(move |part| names.is_empty() || names.iter().any(|name| name == part.name)))
+}
+
+fn folder(part: &Part) -> PathBuf {
+    root().join("target/cluster").join(part.name)
+}
+
+/// The tests of stores, with the servers that they need; those are stopped afterwards.
+pub(crate) fn test_stores(variables: &[(&str, String)]) -> Result<Done, String> {
+    let used = ["postgresql".to_owned(), "seaweedfs".to_owned()];
+    let ended = up(&used).and_then(|found| {
+        let mut test = process::test_target("stores");
+        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        test.env("CHECKSTONE_TEST_CLUSTER", program);
+        test.envs(found).envs(variables.iter().map(|(name, value)| (*name, value.as_str())));
+        process::run(&mut test)
+    });
+    let stopped = run(ClusterCommand::Down { parts: used.to_vec() });
+    ended.and_then(|done| stopped.map(|()| done))
+}
+
+/// A number of ports in a row that nobody uses, chosen once and kept in a file; `also` further ones above each.
+fn ports(file: &Path, count: u16, also: u16) -> Result<u16, String> {
+    if let Some(port) = fs_err::read_to_string(file).ok().and_then(|text| text.trim().parse().ok()) {
+        return Ok(port);
+    }
+    let is_free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
+    let is_usable = |first: &u16| {
+        (*first..first + count).all(|port| is_free(port) && (also == 0 || is_free(port + also)))
+    };
+    // Below those that the system gives to clients. Checkouts beside each other look from different places on.
+    let from = 15_000 + u16::try_from(std::process::id() % 500).unwrap_or(0) * 10;
+    let first = (from..22_000).step_by(10).find(is_usable).ok_or("there are no free ports")?;
+    fs_err::write(file, first.to_string()).map_err(|error| error.to_string())?;
+    Ok(first)
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) -> Result<(), String> {
+    let began = Instant::now();
+    while !is_so() {
+        if began.elapsed() > PATIENCE {
+            return Err(format!("waited {} s in vain until {what}", PATIENCE.as_secs()));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(())
+}
+
+/// The processes that have this path among their words: a server's children too.
+fn processes_with(path: &Path) -> Vec<u32> {
+    let listed = process::output(Command::new("ps").args(["-eo", "pid=,args="])).unwrap_or_default();
+    let wanted = path.to_string_lossy();
+    let of_server = listed.lines().filter(|line| line.contains(wanted.as_ref()));
+    let pids = of_server.filter_map(|line| line.trim_start().split(' ').next()?.parse().ok());
+    pids.filter(|pid| *pid != std::process::id()).collect()
+}
+
+fn kill_all(pids: &[u32]) -> Result<(), String> {
+    if pids.is_empty() {
+        return Ok(());
+    }
+    let mut kill = Command::new("kill");
+    kill.arg("-KILL").args(pids.iter().map(u32::to_string));
+    // Some end by themselves once the first is gone.
+    let _ = process::output(&mut kill);
+    wait_until("it is gone", || pids.iter().all(|pid| !Path::new(&format!("/proc/{pid}/stat")).exists()))
+}
