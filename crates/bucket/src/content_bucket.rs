@@ -123,6 +123,15 @@ impl ContentBucket {
         }
     }
 
+    /// Removes all of this scope, for one that was only tried.
+    pub fn remove_scope(&self) -> Result<(), BucketError> {
+        let removed = self.runtime.block_on(async {
+            let all: Vec<_> = self.store.list(Some(&self.scope)).map_ok(|object| object.location).collect().await;
+            self.store.delete_stream(stream::iter(all).boxed()).try_collect::<Vec<_>>().await
+        });
+        removed.map(drop).map_err(|error| self.failed(error))
+    }
+
     /// Puts contents, several at once, and reads each back.
     pub fn put(&self, contents: Vec<NewContent>) -> Result<(), BucketError> {
         self.runtime.block_on(async {

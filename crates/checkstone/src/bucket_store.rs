@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bucket::{BucketAccess, BucketAddress, BucketAddressError, ContentBucket, NewContent};
+use bucket::{BucketAccess, BucketAddress, BucketAddressError, BucketError, ContentBucket, NewContent};
 use checkpoint::{FetchedFile, RemoteContent, RemoteError, RemoteStore};
 use sha2::{Digest as _, Sha256};
 
@@ -29,6 +29,11 @@ impl BucketStore {
         let digest = text::hexadecimal(&Sha256::digest(project));
         let project = format!("{}-{}", name.unwrap_or_default(), text::head(&digest, 12));
         Ok(Self { access: BucketAccess { address, options: options() }, project, opened: Mutex::default() })
+    }
+
+    /// A part of the bucket that nobody else uses.
+    pub(crate) fn scratch(&self, name: &str) -> Result<ContentBucket, BucketError> {
+        ContentBucket::open(&self.access, &[&self.project, ".doctor", name])
     }
 
     fn bucket(&self, title: &str) -> Result<Arc<ContentBucket>, RemoteError> {

@@ -8,4 +8,5 @@ pub(crate) mod newest_transcript;
 pub(crate) mod registered;
 pub(crate) mod rehearsal;
 pub(crate) mod rehearsed_turn;
+pub(crate) mod storage;
 pub(crate) mod surroundings;

@@ -8,7 +8,7 @@ use run::storage_settings::{StorageEnvironment, StorageError, StorageSettings};
 use crate::environment;
 use crate::error::{CommandError, ErrorKind};
 
-fn settings() -> Result<StorageSettings, CommandError> {
+pub(crate) fn settings() -> Result<StorageSettings, CommandError> {
     let Some(path) = environment::configuration_file() else { return Ok(StorageSettings::default()) };
     let text = stop::policy_files::read(&path)
         .map_err(|problem| CommandError::failed(format!("`{}` cannot be read: {problem}", path.display())))?;

@@ -11,4 +11,4 @@ pub use address::{AddressError, DatabaseAddress};
 pub use connection::{Connection, DatabaseError};
 pub use held_run::{CommittedEvent, HeldRun, RunKey};
 pub use migration::{MIGRATIONS, Migration, MigrationError, applied, migrate, migrate_to};
-pub use run_record::{record_of, runs_of};
+pub use run_record::{ServerClock, clock, forget_runs, record_of, runs_of};

@@ -1,6 +1,31 @@
 //! What the database has of runs, for those who read.
 
+use std::time::{Duration, Instant, SystemTime};
+
 use crate::{Connection, DatabaseError, RunKey};
+
+/// What the clock of the server says beside that of this machine.
+#[derive(Clone, Copy, Debug)]
+pub struct ServerClock {
+    /// In seconds.
+    pub ahead: f64,
+    pub round_trip: Duration,
+}
+
+pub fn clock(connection: &mut Connection) -> Result<ServerClock, DatabaseError> {
+    let (began, before) = (Instant::now(), SystemTime::now());
+    let query = "select extract(epoch from clock_timestamp())::double precision";
+    let server: f64 = connection.run(|client| Ok(client.query_one(query, &[])?.get(0)))?;
+    let round_trip = began.elapsed();
+    let here = before.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default() + round_trip / 2;
+    Ok(ServerClock { ahead: server - here.as_secs_f64(), round_trip })
+}
+
+/// Removes the runs of a project, for one that was only tried.
+pub fn forget_runs(connection: &mut Connection, project: &str) -> Result<(), DatabaseError> {
+    let remove = "delete from checkstone.runs where project = $1";
+    connection.run(|client| client.execute(remove, &[&project])).map(drop)
+}
 
 /// The lines of a run's record, each with its line break; none where the database does not know it.
 pub fn record_of(connection: &mut Connection, key: &RunKey) -> Result<Vec<u8>, DatabaseError> {

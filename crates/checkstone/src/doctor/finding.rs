@@ -13,11 +13,12 @@ pub(crate) enum About {
     Codex,
     Machine,
     Repository,
+    Cluster,
 }
 
 impl About {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Claude, Self::Gemini, Self::Codex, Self::Machine, Self::Repository];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Claude, Self::Gemini, Self::Codex, Self::Machine, Self::Repository, Self::Cluster];
 
     pub(crate) fn title(self) -> &'static str {
         match self {
@@ -26,6 +27,7 @@ impl About {
             Self::Codex => "Codex CLI",
             Self::Machine => "This machine",
             Self::Repository => "This repository",
+            Self::Cluster => "Runs beyond this machine",
         }
     }
 }
@@ -56,7 +58,7 @@ pub(crate) enum FindingState {
 pub(crate) struct Finding {
     pub(crate) about: About,
     /// One word for what was looked at.
-    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["installed", "registered", "trusted", "switch", "fires", "status", "transcript", "git", "state", "journal", "policy", "git-hook", "leftovers"])))]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["installed", "registered", "trusted", "switch", "fires", "status", "transcript", "git", "state", "journal", "policy", "git-hook", "leftovers", "lease", "database", "bucket", "clock"])))]
     pub(crate) check: &'static str,
     pub(crate) state: FindingState,
     pub(crate) text: String,
