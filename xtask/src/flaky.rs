@@ -126,6 +126,7 @@ impl Binary {
     fn failures(&self) -> Result<Vec<String>, String> {
         let mut command = Command::new(&self.program);
         command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder).stdin(Stdio::null());
+        process::wait_together(&mut command);
         let output = command.output().map_err(|error| format!("`{}`: {error}", self.program.display()))?;
         if output.status.success() {
             return Ok(Vec::new());

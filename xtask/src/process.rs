@@ -20,7 +20,19 @@ pub(crate) fn test_target(name: &str) -> Command {
 pub(crate) fn cargo_command() -> Command {
     let mut command = Command::new(option_env!("CARGO").unwrap_or("cargo"));
     command.current_dir(root());
+    wait_together(&mut command);
     command
+}
+
+/// Most tests wait for processes, clocks and disks for most of their time: with one thread for each processor a third of
+/// these would have nothing to do.
+#[expect(clippy::disallowed_methods, reason = "whoever sets the number of threads knows why")]
+pub(crate) fn wait_together(command: &mut Command) {
+    const THREADS: &str = "RUST_TEST_THREADS";
+    if std::env::var_os(THREADS).is_none() {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        command.env(THREADS, (processors * 3).to_string());
+    }
 }
 
 pub(crate) fn cargo(arguments: &[&str]) -> Result<Done, String> {

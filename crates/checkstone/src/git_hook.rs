@@ -215,7 +215,7 @@ impl GitHook {
         };
         let file = match SettingsFile::read(path) {
             Ok(file) => file.executable(),
-            Err(problem) => return refused(problem),
+            Err(problem) => return refused(problem.to_string()),
         };
         let text = file.text.as_deref().unwrap_or(NEW_SCRIPT);
         let own = match OwnLines::find(text) {
@@ -295,7 +295,7 @@ impl GitHook {
         let file = match SettingsFile::read(&path) {
             Ok(file) => file,
             Err(_) if record.is_none() => return None,
-            Err(problem) => return refused(problem),
+            Err(problem) => return refused(problem.to_string()),
         };
         let text = file.text.as_deref()?;
         let rest = match OwnLines::find(text) {

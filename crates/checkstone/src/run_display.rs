@@ -177,7 +177,8 @@ impl<'a> Display<'a> {
             What::StageState { stage_id, attempt, to, reason, ending, accepted, .. } => {
                 let why = reason.as_ref().map(|reason| format!(": {}", visible(reason))).unwrap_or_default();
                 let took = ending.as_ref().map(|ending| seconds(ending.elapsed_milliseconds));
-                let see = || self.output_hint(stage_id, *attempt, ending.as_ref());
+                let said = reason.as_deref().unwrap_or_default();
+                let see = || self.output_hint(stage_id, *attempt, ending.as_ref(), said);
                 let told = match to {
                     // Its own line shows it.
                     StageState::Running if matches!(self.form, Form::Terminal(_)) => return None,
@@ -255,7 +256,8 @@ impl<'a> Display<'a> {
         })
     }
 
-    fn output_hint(&self, stage: &str, attempt: u32, ending: Option<&Ending>) -> String {
+    /// Where its output is, and the last line of it unless the reason says that already.
+    fn output_hint(&self, stage: &str, attempt: u32, ending: Option<&Ending>, reason: &str) -> String {
         let Some(layout) = &self.layout else { return String::new() };
         let path = match ending.is_some_and(|ending| ending.verify_failed) {
             true => layout.attempt_verification(stage, attempt),
@@ -265,7 +267,8 @@ impl<'a> Display<'a> {
         if !path.is_file() {
             return String::new();
         }
-        let said = last_line(&path).map(|line| format!("; it said: {}", visible(&line)));
+        let said = last_line(&path).filter(|line| !reason.contains(line.as_str()));
+        let said = said.map(|line| format!("; it said: {}", visible(&line)));
         format!("{} (see `{}`)", said.unwrap_or_default(), visible(&layout.relative(&path)))
     }
 
@@ -392,7 +395,9 @@ pub(crate) fn summary(record: &Record, plan: &Plan, layout: &Layout, width: Opti
     let run = visible(layout.run());
     let published = visible(&layout.relative(&layout.run_directory()));
     let (style, next) = match record.state {
-        RunState::Completed => (GOOD, format!("the artifacts are in `{published}`")),
+        RunState::Completed => {
+            (GOOD, format!("the artifacts are in `{published}`; `checkstone report {run}` writes the report"))
+        }
         _ => (DOUBTFUL, format!("`checkstone resume {run}` goes on with it")),
     };
     let progress = match stages.len() {

@@ -3,16 +3,17 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use checkpoint::layout::Layout;
-use files::{BoundedChild, Bounds};
+use files::{BoundedChild, Bounds, ChildError};
 use jiff::Timestamp;
 use run::plan::NOTHING_TO_RUN;
 use run::record::Record;
 use run::state::StageState;
 use serde::Serialize;
+use text::error_chain;
 use workflow::integrations::user_settings::UserSettings;
 use workflow::integrations::webhook::WebhookEvent;
 
@@ -110,13 +111,17 @@ pub(crate) fn send(record: &Record, stages: &[String], layout: &Layout, began: T
     let line = event.line();
     let mut problems = Vec::new();
     if run_end.desktop {
-        problems.extend(on_desktop(&line).err().map(|error| format!("no desktop notification: {error}")));
+        problems.extend(
+            on_desktop(&line).err().map(|error| format!("no desktop notification: {}", error_chain(&error))),
+        );
     }
     if let Some((program, arguments)) = run_end.command.split_first() {
         let input = serde_json::to_vec(&event).unwrap_or_default();
         let told = started(program, arguments.iter().chain([&line]), &input, layout.root());
         problems.extend(
-            told.err().map(|error| format!("`{program}` was not told that the run is over: {error}")),
+            told.err().map(|error| {
+                format!("`{program}` was not told that the run is over: {}", error_chain(&error))
+            }),
         );
     }
     if run_end.webhooks {
@@ -133,14 +138,26 @@ pub(crate) fn send(record: &Record, stages: &[String], layout: &Layout, began: T
     }
 }
 
-fn on_desktop(line: &str) -> Result<(), String> {
+#[derive(Debug, thiserror::Error)]
+enum NotificationError {
+    #[error("neither `notify-send` nor `osascript` is installed")]
+    NoDesktopProgram,
+    #[error("there is no such program in the absolute folders of PATH")]
+    NoProgram,
+    #[error(transparent)]
+    Child(#[from] ChildError),
+    #[error("it ended with {status}{said}")]
+    Ended { status: ExitStatus, said: String },
+}
+
+fn on_desktop(line: &str) -> Result<(), NotificationError> {
     let folder = environment::temporary_directory();
     if environment::program("notify-send").is_some() {
         return started("notify-send", ["--app-name=checkstone", "--", "checkstone", line], &[], &folder);
     }
     match environment::program("osascript") {
         Some(_) => started("osascript", ["-e", APPLE_SCRIPT, "checkstone", line], &[], &folder),
-        None => Err("neither `notify-send` nor `osascript` is installed".to_owned()),
+        None => Err(NotificationError::NoDesktopProgram),
     }
 }
 
@@ -150,19 +167,16 @@ fn started<Word: AsRef<OsStr>>(
     arguments: impl IntoIterator<Item = Word>,
     input: &[u8],
     folder: &Path,
-) -> Result<(), String> {
+) -> Result<(), NotificationError> {
     let path = Some(PathBuf::from(program)).filter(|path| path.is_absolute());
-    let path = path
-        .or_else(|| environment::program(program))
-        .ok_or("there is no such program in the absolute folders of PATH")?;
+    let path = path.or_else(|| environment::program(program)).ok_or(NotificationError::NoProgram)?;
     let mut command = Command::new(path);
     command.args(arguments).current_dir(folder);
-    let ended = BoundedChild::run(&mut command, input, Bounds::within(LIMIT))
-        .map_err(|error| text::error_chain(&error))?;
+    let ended = BoundedChild::run(&mut command, input, Bounds::within(LIMIT))?;
     if ended.status.success() {
         return Ok(());
     }
     let stderr = String::from_utf8_lossy(&ended.stderr);
     let said = stderr.trim().lines().last().map(|line| format!(": {}", text::shortened(line, 200)));
-    Err(format!("it ended with {}{}", ended.status, said.unwrap_or_default()))
+    Err(NotificationError::Ended { status: ended.status, said: said.unwrap_or_default() })
 }

@@ -1,6 +1,6 @@
 //! The project that a run belongs to, and the run that a person names.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,8 +13,9 @@ use run::engine::{EngineError, PlanText, Settings};
 use run::event::{Event, What};
 use run::fingerprint;
 use run::hold::HoldError;
+use run::outlook::{self, Would};
 use run::plan::{Plan, Problems, Resources, SetParameter};
-use run::record::{Record, RecordError};
+use run::record::{self, Record, RecordError};
 use run::runs::{self, FoundRun};
 use run::state::RunState;
 
@@ -77,23 +78,45 @@ pub(crate) fn find(
     })
 }
 
-/// What of a run can be gone on with: it is not complete, or it is the newest of its title and its plan has changed since; and
-/// nobody has it in hand. An older one that is complete is the result of what was asked then.
-pub(crate) fn is_resumable(found: &FoundRun) -> bool {
+/// What of a run can be gone on with: it is not complete, or it is the newest of its title and something of it would be run again, as
+/// it is if stages are wanted again; and nobody has it in hand. An older one that is complete is the result of what was asked then.
+pub(crate) fn is_resumable(found: &FoundRun, again: &[String]) -> bool {
     let is_newest = || {
         let (title, run) = (found.layout.title(), found.layout.run());
         let newest = runs::all(found.layout.root()).into_iter().find(|run| run.layout.title() == title);
         newest.is_some_and(|newest| newest.layout.run() == run)
     };
-    let is_wanted =
-        |record: Record| record.is_unfinished() || (is_plan_changed(&found.layout, &record) && is_newest());
+    let is_wanted = |record: Record| {
+        record.is_unfinished() || (is_newest() && (!again.is_empty() || is_changed(&found.layout, &record)))
+    };
     Record::read(&found.layout.events()).is_ok_and(is_wanted) && !control::is_taken(&found.layout)
 }
 
-fn is_plan_changed(layout: &Layout, record: &Record) -> bool {
-    let text = plan_file(layout, record).and_then(|file| plan_text(&layout.root().join(file)).ok());
-    let is_secret = autosave::secrets::is_secret_variable;
-    text.is_some_and(|text| record.is_of_other_plan(&text, &environment::all(), is_secret))
+/// The newest run that somebody has in hand.
+pub(crate) fn running(root: &Path) -> Option<Layout> {
+    runs::all(root).into_iter().map(|found| found.layout).find(control::is_taken)
+}
+
+/// Why nothing can be done with a run that somebody has in hand.
+pub(crate) fn is_running(layout: &Layout, record: &Record) -> CommandError {
+    let (title, run) = (layout.title(), layout.run());
+    let since = record.taken_at.strftime("%Y-%m-%d %H:%M UTC");
+    CommandError::refused(format!("run `{run}` of {title} has been running since {since}"))
+        .hint(format!("`checkstone watch {run}` follows it; `checkstone abort {run}` ends it"))
+}
+
+fn is_changed(layout: &Layout, record: &Record) -> bool {
+    let Some(file) = plan_file(layout, record) else { return false };
+    let Ok(text) = plan_text(&layout.root().join(&file)) else { return false };
+    if record.is_of_other_plan(&text, &environment::all(), autosave::secrets::is_secret_variable) {
+        return true;
+    }
+    let plan = Plan::read_with(&file, &text, layout.root(), &record.set_parameters());
+    let would_run = |plan: Plan| {
+        let stages = outlook::of_resume(&plan, layout, record, &[]);
+        stages.iter().any(|stage| matches!(stage.would, Would::Run | Would::Maybe))
+    };
+    plan.is_ok_and(would_run)
 }
 
 /// The file that the plan of a run was read from, below the root, where it is still there.
@@ -167,11 +190,25 @@ pub(crate) fn engine_error(error: EngineError, run: &str) -> CommandError {
     }
 }
 
-/// What a plan file says. It is a file that has an end, and not a pipe that nobody writes to.
+/// What a plan file says.
 pub(crate) fn plan_text(path: &Path) -> Result<String, CommandError> {
-    fingerprint::open_regular(path).and_then(io::read_to_string).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => CommandError::not_found(format!("there is no plan `{}`", path.display())),
-        _ => CommandError::from(error).context(format!("cannot read the plan `{}`", path.display())),
+    text_of("plan", path)
+}
+
+/// What a file says that a person wrote: one that has an end, and not a pipe that nobody writes to.
+fn text_of(what: &str, path: &Path) -> Result<String, CommandError> {
+    let shown = path.display();
+    let mut bytes = Vec::new();
+    let read = fingerprint::open_regular(path).and_then(|mut file| file.read_to_end(&mut bytes));
+    read.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => CommandError::not_found(format!("there is no {what} `{shown}`")),
+        _ => CommandError::from(error).context(format!("cannot read the {what} `{shown}`")),
+    })?;
+    String::from_utf8(bytes).map_err(|error| {
+        let whole = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
+        let line = whole.iter().filter(|byte| **byte == b'\n').count() + 1;
+        CommandError::usage(format!("{shown}:{line}: the {what} is not UTF-8 text"))
+            .hint("save it as UTF-8; `iconv -f latin1 -t utf-8` converts an older file")
     })
 }
 
@@ -238,7 +275,7 @@ impl ParameterArguments {
     pub(crate) fn read(&self) -> Result<Vec<SetParameter>, CommandError> {
         let mut set = Vec::new();
         if let Some(path) = &self.params {
-            let text = plan_text(path).map_err(|error| error.context("cannot read the parameters"))?;
+            let text = text_of("file of parameters", path)?;
             let read = SetParameter::of_file(&path.to_string_lossy(), &text);
             set.extend(read.map_err(|problems| unsound("the parameters cannot be set", &problems))?);
         }
@@ -318,16 +355,24 @@ impl Index {
     fn note(&self, state: &str) -> Result<(), CommandError> {
         let mut journal = journal_access::open_or_create(&journal_access::state_directory()?)?;
         let (title, run) = (self.layout.title(), self.layout.run());
-        Ok(journal.write(|writing| writing.note_run(&self.root, title, run, state, Timestamp::now()))?)
+        let (origin, now) = (record::origin(&self.layout.events()), Timestamp::now());
+        Ok(journal
+            .write(|writing| writing.note_run(&self.root, title, run, state, origin.as_deref(), now))?)
     }
 }
 
-/// Whether this user's journal knows the run: it was begun here, and did not come with a copied repository.
+/// Whether this user's journal knows the run: it was begun by this user, here or where the project was before it was moved or
+/// copied, and did not come with somebody else's repository.
 pub(crate) fn is_known(root: &Path, layout: &Layout) -> bool {
-    let known = || {
+    let (title, run) = (layout.title(), layout.run());
+    let is_noted = || {
         let directory = journal_access::state_directory().ok()?;
         let mut journal = journal_access::open_existing(&directory).ok()??;
-        journal.read(|reading| reading.noted_run(root, layout.title(), layout.run())).ok()?
+        if journal.read(|reading| reading.noted_run(root, title, run)).ok()?.is_some() {
+            return Some(true);
+        }
+        let origin = record::origin(&layout.events())?;
+        journal.read(|reading| reading.has_run_of_origin(title, run, &origin)).ok()
     };
-    known().is_some()
+    is_noted().unwrap_or(false)
 }

@@ -1,6 +1,7 @@
 //! One settings file of a client, or hook of git's, on disk: read with every oddity told, written whole or not at all. A link in its
 //! place stays a link, and what it leads to is written.
 
+use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -30,9 +31,29 @@ pub(crate) struct SettingsFile {
     new_file: u32,
 }
 
+/// Why it cannot be used: a sentence that goes on after the file's name.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SettingsFileError {
+    #[error("cannot be looked at: {0}")]
+    Look(io::Error),
+    #[error("is a link that leads nowhere")]
+    DeadLink,
+    #[error("cannot be followed: {0}")]
+    Follow(io::Error),
+    #[error("is a folder")]
+    Folder,
+    #[error("is not a regular file")]
+    NotAFile,
+    #[error("is larger than 16 MiB")]
+    TooLarge,
+    #[error("cannot be read: {0}")]
+    Read(io::ErrorKind),
+    #[error("is not UTF-8")]
+    NotText,
+}
+
 impl SettingsFile {
-    /// An error is one sentence that goes on after the file's name.
-    pub(crate) fn read(path: &Path) -> Result<Self, String> {
+    pub(crate) fn read(path: &Path) -> Result<Self, SettingsFileError> {
         let absent = |target: PathBuf| Self {
             path: path.to_owned(),
             target,
@@ -42,21 +63,21 @@ impl SettingsFile {
         };
         match path.symlink_metadata() {
             Ok(_) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(absent(path.to_owned())),
-            Err(error) => return Err(format!("cannot be looked at: {error}")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(absent(path.to_owned())),
+            Err(error) => return Err(SettingsFileError::Look(error)),
         }
         let target = path.canonicalize().map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => "is a link that leads nowhere".to_owned(),
-            _ => format!("cannot be followed: {error}"),
+            io::ErrorKind::NotFound => SettingsFileError::DeadLink,
+            _ => SettingsFileError::Follow(error),
         })?;
         let bytes = regular_file::read(&target, Links::Refuse, LARGEST).map_err(|error| match error {
-            FileError::NotAFile { .. } if target.is_dir() => "is a folder".to_owned(),
-            FileError::NotAFile { .. } => "is not a regular file".to_owned(),
-            FileError::TooLarge { .. } => "is larger than 16 MiB".to_owned(),
-            error => format!("cannot be read: {}", error.kind()),
+            FileError::NotAFile { .. } if target.is_dir() => SettingsFileError::Folder,
+            FileError::NotAFile { .. } => SettingsFileError::NotAFile,
+            FileError::TooLarge { .. } => SettingsFileError::TooLarge,
+            error => SettingsFileError::Read(error.kind()),
         })?;
-        let metadata = fs_err::metadata(&target).map_err(|error| error.to_string())?;
-        let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())?;
+        let metadata = fs_err::metadata(&target).map_err(SettingsFileError::Look)?;
+        let text = String::from_utf8(bytes).map_err(|_| SettingsFileError::NotText)?;
         // Root may write everything, and still a file without any such bit is meant to stay as it is.
         let is_read_only = metadata.permissions().mode() & 0o222 == 0
             || rustix::fs::access(&target, rustix::fs::Access::WRITE_OK).is_err();

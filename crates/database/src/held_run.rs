@@ -189,6 +189,12 @@ impl HeldRun {
         self.with(|connection| run_record::record_of(connection, &self.key))
     }
 
+    /// Removes the run with all its events, if it is still in the hands of this process.
+    pub fn forget(&self) -> Result<(), DatabaseError> {
+        let remove = "delete from checkstone.runs where id = $1 and token = $2";
+        self.with(|connection| connection.run(|client| client.execute(remove, &[&self.id, &self.token])).map(drop))
+    }
+
     /// Commits events, all or none; no if the run is no longer in the hands of this process. They are on the server's disk then.
     pub fn commit(&self, events: &[CommittedEvent]) -> Result<bool, DatabaseError> {
         let sequences: Vec<i64> = events.iter().map(|event| signed(event.sequence)).collect();

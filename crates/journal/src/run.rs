@@ -50,6 +50,14 @@ impl Reading<'_> {
         let find = format!("{SELECT} WHERE repository = ?1 AND title = ?2 AND run = ?3");
         self.row("look for a run", &find, params![PathText(repository), title, run], NotedRun::from_row)
     }
+
+    /// Whether a run was noted whose record begins with the same, in whatever folder its project was then.
+    pub fn has_run_of_origin(&self, title: &str, run: &str, origin: &str) -> Result<bool, JournalError> {
+        let find = format!("{SELECT} WHERE title = ?1 AND run = ?2 AND origin = ?3 LIMIT 1");
+        let found =
+            self.row("look for a moved run", &find, params![title, run, origin], NotedRun::from_row)?;
+        Ok(found.is_some())
+    }
 }
 
 impl Writing<'_> {
@@ -59,13 +67,17 @@ impl Writing<'_> {
         title: &str,
         run: &str,
         state: &str,
+        origin: Option<&str>,
         at: Timestamp,
     ) -> Result<(), JournalError> {
         self.change(
             "note a run",
-            "INSERT INTO runs (repository, title, run, state, changed_at) VALUES (?1, ?2, ?3, ?4, ?5)
-             ON CONFLICT DO UPDATE SET state = excluded.state, changed_at = excluded.changed_at",
-            params![PathText(repository), title, run, state, Milliseconds(at)],
+            "INSERT INTO runs (repository, title, run, state, origin, changed_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT DO UPDATE SET
+                 state = excluded.state,
+                 origin = coalesce(excluded.origin, origin),
+                 changed_at = excluded.changed_at",
+            params![PathText(repository), title, run, state, origin, Milliseconds(at)],
         )
         .map(drop)
     }

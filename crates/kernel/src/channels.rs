@@ -41,7 +41,7 @@ pub enum ChannelError {
 /// How the folders' names begin.
 const PREFIX: &str = "checkstone-kernel-";
 
-/// Within so much time after it was made, a folder is locked.
+/// Within so much time after it was made, a folder is locked and has its connection file.
 const NEW: Duration = Duration::from_secs(60);
 
 /// Where a kernel listens. The folder goes with it.
@@ -56,17 +56,17 @@ pub(super) struct ConnectionFolder {
 impl ConnectionFolder {
     /// In a new folder below `scratch` that only we can enter; below `/tmp` where the path would be too long for a socket.
     pub(super) fn new(scratch: &Path) -> Result<Self, ChannelError> {
-        let make = |path: &Path| {
+        let made_in = |path: &Path| {
+            remove_lost(path);
             tempfile::Builder::new()
                 .prefix(PREFIX)
                 .permissions(std::fs::Permissions::from_mode(0o700))
                 .tempdir_in(path)
                 .map_err(FileError::failed("make a private folder for the kernel's sockets in", path))
         };
-        remove_lost(scratch);
-        let mut folder = make(scratch)?;
+        let mut folder = made_in(scratch)?;
         if folder.path().as_os_str().len() > LONGEST_SOCKET_PREFIX {
-            folder = make(Path::new("/tmp"))?;
+            folder = made_in(Path::new("/tmp"))?;
         }
         let info = ConnectionInfo {
             ip: folder.path().join("socket").to_string_lossy().into_owned(),
@@ -94,7 +94,7 @@ impl ConnectionFolder {
     }
 
     pub(super) fn connection_file(&self) -> PathBuf {
-        self.folder.path().join("connection.json")
+        self.folder.path().join(CONNECTION_FILE)
     }
 
     /// Whether the kernel listens on all of its sockets; the last one is made last.
@@ -118,8 +118,9 @@ impl ConnectionFolder {
 }
 
 const LOCK: &str = "lock";
+const CONNECTION_FILE: &str = "connection.json";
 
-/// Removes the folders of those who were killed: ours, old enough, and used by nobody.
+/// Removes the folders of those who were killed: ours, and used by nobody. One without a connection file may be about to be locked.
 fn remove_lost(scratch: &Path) {
     for entry in fs_err::read_dir(scratch).into_iter().flatten().flatten() {
         if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
@@ -129,7 +130,8 @@ fn remove_lost(scratch: &Path) {
         let is_ours = path.symlink_metadata().is_ok_and(|folder| {
             folder.is_dir()
                 && folder.uid() == rustix::process::geteuid().as_raw()
-                && folder.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > NEW))
+                && (path.join(CONNECTION_FILE).is_file()
+                    || folder.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > NEW)))
         });
         if is_ours && Lock::acquire(&path.join(LOCK), Duration::ZERO).is_ok() {
             let _ = fs_err::remove_dir_all(path);
@@ -205,5 +207,33 @@ fn json(bytes: &[u8]) -> Value {
     match serde_json::from_slice(bytes) {
         Ok(value) => value,
         Err(_) => serde_json::from_str(&String::from_utf8_lossy(bytes)).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a killed process left goes at once; what is in use, about to be used, or not a folder of ours stays.
+    #[test]
+    fn only_folders_without_an_owner_are_removed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = |name: &str, files: &[&str]| {
+            let path = scratch.path().join(name);
+            fs_err::create_dir(&path).unwrap();
+            files.iter().for_each(|file| fs_err::write(path.join(file), "").unwrap());
+            path
+        };
+        folder("checkstone-kernel-killed", &[LOCK, CONNECTION_FILE]);
+        folder("checkstone-kernel-beginning", &[LOCK]);
+        folder("somebody-else", &[LOCK, CONNECTION_FILE]);
+        let used = folder("checkstone-kernel-used", &[LOCK, CONNECTION_FILE]);
+        let lock = Lock::acquire(&used.join(LOCK), Duration::ZERO).unwrap();
+        remove_lost(scratch.path());
+        drop(lock);
+        let entries = fs_err::read_dir(scratch.path()).unwrap();
+        let mut left: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["checkstone-kernel-beginning", "checkstone-kernel-used", "somebody-else"]);
     }
 }

@@ -4,10 +4,10 @@
 use std::sync::LazyLock;
 
 use memchr::{memchr_iter, memchr2, memrchr2};
-use text::WordFinder;
+use text::{WordFinder, without_colours};
 
 use crate::book::Book;
-use crate::plain_line::{without_colours, without_prefix};
+use crate::plain_line::without_prefix;
 use crate::runner::Runner;
 use crate::shown::{Shown, Summary};
 use crate::{error_line, start_line, tool_line};

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use checkpoint::layout::Layout;
 use checkpoint::manifest::{Artifact, Reason};
@@ -20,6 +20,7 @@ use crate::event::{Accepted, AcceptedArtifact, AcceptedInput, Ending, HowEnded, 
 use crate::executor::{self, CellJob, ExecuteError, SessionState, StageEnded};
 use crate::fingerprint::{self, Preceding};
 use crate::input_content::{self, InputContent, InputReader, ReadInput};
+use crate::marker_limit::MarkerLimit;
 use crate::plan::{Input, Kind, Output, Plan, Stage};
 use crate::publish;
 use crate::secret_values::WITHHELD;
@@ -27,10 +28,7 @@ use crate::stage_checkpoint::{self, StageCheckpoint, WithWarnings};
 use crate::stage_now::Known;
 use crate::stage_parts;
 
-/// So many markers of an attempt go into the record; all of them are in its output.
-const MARKERS: u32 = 10_000;
 const FINGERPRINT: &str = "fingerprint";
-const MARKERS_A_SECOND: u32 = 20;
 
 /// What an attempt needs, and nothing that changes while it runs.
 pub(crate) struct Job {
@@ -326,13 +324,13 @@ impl RunningAttempt<'_> {
                     }
                 }
             });
-            let mut throttle = Throttle::new();
+            let mut markers = MarkerLimit::new();
             let mut observe = |observed| match observed {
                 Observed::Marker(marker) => {
                     if marker.is_checkpoint() {
                         let _ = wanted.send(());
                     }
-                    if throttle.lets_through() {
+                    if markers.lets_through(&marker) {
                         tell(AttemptProgress::Observed(Observed::Marker(marker)));
                     }
                 }
@@ -352,12 +350,7 @@ impl RunningAttempt<'_> {
                 }
             };
             drop(wanted);
-            if throttle.left_out > 0 {
-                self.warn(format!(
-                    "{} markers are only in the kept output: they came too fast, or were too many",
-                    throttle.left_out
-                ));
-            }
+            markers.left_out().into_iter().for_each(|told| self.warn(told));
             // It was to end before its code ran: while the kernel started, or was rehydrated.
             watched.map_err(|error| self.aborted().unwrap_or_else(|| error.into()))
         })
@@ -639,32 +632,4 @@ fn is_of_same(job: &Job, artifact: &Artifact, fingerprint: &str) -> bool {
     let folder = job.layout.root().join(run).join(".attempts").join(stage).join(number);
     let noted = fingerprint::open_regular(&folder.join(FINGERPRINT)).and_then(std::io::read_to_string);
     noted.is_ok_and(|noted| noted == fingerprint)
-}
-
-/// Lets so many markers a second into the record, and so many in all.
-struct Throttle {
-    second: Instant,
-    in_second: u32,
-    in_all: u32,
-    left_out: u64,
-}
-
-impl Throttle {
-    fn new() -> Self {
-        Self { second: Instant::now(), in_second: 0, in_all: 0, left_out: 0 }
-    }
-
-    fn lets_through(&mut self) -> bool {
-        if self.second.elapsed() >= Duration::from_secs(1) {
-            self.second = Instant::now();
-            self.in_second = 0;
-        }
-        if self.in_second >= MARKERS_A_SECOND || self.in_all >= MARKERS {
-            self.left_out += 1;
-            return false;
-        }
-        self.in_second += 1;
-        self.in_all += 1;
-        true
-    }
 }

@@ -86,6 +86,10 @@ impl RunHold for DatabaseHold {
         }
     }
 
+    fn forget(&self) -> Result<(), HoldError> {
+        self.held.forget().map_err(failed)
+    }
+
     fn is_lost(&self) -> bool {
         self.held.is_lost()
     }

@@ -18,6 +18,8 @@ pub(crate) struct EarlierStage {
     pub(crate) run: Layout,
     /// What it was called there: with another list an instance has another letter.
     pub(crate) id: String,
+    /// What it was run for, if it is an instance.
+    pub(crate) parameters: String,
     pub(crate) accepted: Accepted,
 }
 
@@ -42,15 +44,17 @@ impl EarlierRuns {
         let mut found = Self::default();
         for run in runs.iter().take(MOST_RUNS) {
             let Ok(record) = Record::read(&run.events()) else { continue };
-            let templates: HashMap<&str, &str> = (record.instances.iter())
-                .flat_map(|(template, notes)| {
-                    notes.iter().map(|note| (note.stage_id.as_str(), template.as_str()))
+            let instances: HashMap<&str, (&str, &str)> = (record.instances.iter())
+                .flat_map(|(template, notes)| notes.iter().map(move |note| (template, note)))
+                .map(|(template, note)| {
+                    (note.stage_id.as_str(), (template.as_str(), note.parameters.as_str()))
                 })
                 .collect();
             for (id, stage) in record.stages.iter().collect::<BTreeMap<_, _>>() {
                 if let Some(accepted) = stage.accepted.clone() {
-                    let template = templates.get(id.as_str()).copied().unwrap_or(id);
-                    let made = EarlierStage { run: run.clone(), id: id.clone(), accepted };
+                    let (template, parameters) = instances.get(id.as_str()).copied().unwrap_or((id, ""));
+                    let parameters = parameters.to_owned();
+                    let made = EarlierStage { run: run.clone(), id: id.clone(), parameters, accepted };
                     found.stages.entry(template.to_owned()).or_default().push(made);
                 }
             }
@@ -68,7 +72,8 @@ impl EarlierRuns {
     /// What may be the same, and of it what the stage is best compared with.
     pub(crate) fn of_stage(&self, stage: &Stage) -> Option<(&EarlierStage, &[EarlierStage])> {
         let all = self.stages.get(&stage.template)?;
-        let nearest = all.iter().find(|made| made.id == stage.id).or_else(|| all.first())?;
+        let parameters = stage.parameters_in_words();
+        let nearest = all.iter().find(|made| made.parameters == parameters).or_else(|| all.first())?;
         Some((nearest, all))
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use supervise::marker::Marker;
-use text::shortened;
+use text::{shortened, without_colours};
 
 use crate::fingerprint;
 
@@ -20,7 +20,7 @@ pub fn last_line(path: &Path) -> Option<String> {
     Some(shortened(line, LONGEST_LINE))
 }
 
-/// The last whole lines of a file, of at most so many bytes, and how much is before them.
+/// The last whole lines of a file, of at most so many bytes, without colours, and how much is before them.
 pub(crate) fn end_of(path: &Path, most: u64) -> io::Result<(String, u64)> {
     let mut file = fingerprint::open_regular(path)?;
     let size = file.metadata()?.len();
@@ -30,5 +30,5 @@ pub(crate) fn end_of(path: &Path, most: u64) -> io::Result<(String, u64)> {
     file.take(most).read_to_end(&mut bytes)?;
     let cut = if from == 0 { 0 } else { memchr::memchr(b'\n', &bytes).map_or(0, |at| at + 1) };
     let shown = bytes.get(cut..).unwrap_or_default();
-    Ok((String::from_utf8_lossy(shown).into_owned(), from + cut as u64))
+    Ok((without_colours(&String::from_utf8_lossy(shown)).into_owned(), from + cut as u64))
 }

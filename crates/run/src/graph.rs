@@ -1,9 +1,9 @@
 //! A plan as a drawing: its stages, each after those it waits for. The instances of a fan-out are one box.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 
-use crate::plan::Plan;
+use crate::plan::{Plan, SessionTurn};
 
 /// Pixels.
 const BOX_WIDTH: f64 = 230.0;
@@ -12,7 +12,7 @@ const ACROSS: f64 = 70.0;
 const BETWEEN: f64 = 18.0;
 const MARGIN: f64 = 16.0;
 /// A longer name does not fit into its box.
-const LONGEST_NAME: usize = 30;
+const LONGEST_NAME: usize = 28;
 
 #[derive(Debug)]
 pub struct Graph {
@@ -83,6 +83,20 @@ impl Graph {
             boxes.push(StageBox { id: waiting.id, instances: Instances::Later, after: Vec::new(), rank: 0 });
             names.push(waiting.waits_for);
         }
+        // A cell begins with what the one before it left in the session.
+        let in_session: Vec<String> = plan
+            .session_turns()
+            .into_iter()
+            .filter_map(|turn| match turn {
+                SessionTurn::Stage(place) => Some(plan.stages.get(place)?.template.clone()),
+                SessionTurn::Waiting(id) => Some(id),
+            })
+            .collect();
+        for pair in in_session.windows(2) {
+            let [before, after] = pair else { continue };
+            let names = places.get(after).and_then(|place| names.get_mut(*place));
+            names.into_iter().filter(|_| before != after).for_each(|names| names.push(before.clone()));
+        }
         for (stage, names) in boxes.iter_mut().zip(names) {
             stage.after = names.iter().filter_map(|name| places.get(name).copied()).collect();
             stage.after.sort_unstable();
@@ -149,42 +163,38 @@ impl Graph {
 
     /// As a picture: one column for each rank.
     pub fn svg(&self) -> String {
-        let ranks = self.boxes.iter().map(|stage| stage.rank + 1).max().unwrap_or(0);
-        let mut rows = vec![0_usize; ranks];
-        let places: Vec<(f64, f64)> = (self.boxes.iter())
-            .map(|stage| {
-                let row = rows.get_mut(stage.rank).map_or(0, |row| std::mem::replace(row, *row + 1));
-                let x = MARGIN + stage.rank as f64 * (BOX_WIDTH + ACROSS);
-                (x, MARGIN + row as f64 * (BOX_HEIGHT + BETWEEN))
-            })
-            .collect();
-        let width = MARGIN * 2.0 + ranks as f64 * (BOX_WIDTH + ACROSS) - ACROSS;
-        let most = rows.into_iter().max().unwrap_or(0);
-        let height = MARGIN * 2.0 + most as f64 * (BOX_HEIGHT + BETWEEN) - BETWEEN;
+        let drawing = Drawing::of(self);
+        let (width, height) = drawing.size();
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
              font-family=\"ui-monospace, monospace\" font-size=\"12\">\n\
+             <defs><marker id=\"arrow\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\">\
+             <path d=\"M0 0L8 4L0 8Z\" fill=\"#8a93a3\"/></marker></defs>\n\
              <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
         );
-        for (stage, (x, y)) in self.boxes.iter().zip(&places) {
-            for (from_x, from_y) in stage.after.iter().filter_map(|on| places.get(*on)) {
-                let (from_x, from_y, to_y) =
-                    (from_x + BOX_WIDTH, from_y + BOX_HEIGHT / 2.0, y + BOX_HEIGHT / 2.0);
-                let middle = (from_x + x) / 2.0;
-                let _ = writeln!(
-                    svg,
-                    "<path d=\"M{from_x} {from_y}C{middle} {from_y} {middle} {to_y} {x} {to_y}\" fill=\"none\" stroke=\"#8a93a3\"/>"
-                );
-            }
+        for (from, to) in &drawing.lines {
+            let ((from_x, from_y), (x, to_y)) = (drawing.right_of(*from), drawing.left_of(*to));
+            let middle = (from_x + x) / 2.0;
+            let (end, arrow) = match to {
+                Node::Box(_) => (String::new(), " marker-end=\"url(#arrow)\""),
+                Node::Lane { .. } => (format!("h{BOX_WIDTH}"), ""),
+            };
+            let _ = writeln!(
+                svg,
+                "<path d=\"M{from_x} {from_y}C{middle} {from_y} {middle} {to_y} {x} {to_y}{end}\" fill=\"none\" stroke=\"#8a93a3\"{arrow}/>"
+            );
         }
-        for (stage, (x, y)) in self.boxes.iter().zip(&places) {
-            let name = text::html_text(text::first_characters(&stage.id, LONGEST_NAME));
-            let (left, note) = (x + 10.0, stage.note());
+        for (place, stage) in self.boxes.iter().enumerate() {
+            let (x, middle) = drawing.left_of(Node::Box(place));
+            let y = middle - BOX_HEIGHT / 2.0;
+            let (whole, name) = (text::html_text(&stage.id), text::shortened(&stage.id, LONGEST_NAME));
+            let (left, note, name) = (x + 10.0, stage.note(), text::html_text(&name));
             let baseline = if note.is_empty() { y + 24.0 } else { y + 17.0 };
             let _ = writeln!(
                 svg,
-                "<rect x=\"{x}\" y=\"{y}\" width=\"{BOX_WIDTH}\" height=\"{BOX_HEIGHT}\" rx=\"6\" fill=\"#f4f6f9\" stroke=\"#8a93a3\"/>\n\
-                 <text x=\"{left}\" y=\"{baseline}\" fill=\"#16181d\">{name}</text>"
+                "<g><title>{whole}</title>\
+                 <rect x=\"{x}\" y=\"{y}\" width=\"{BOX_WIDTH}\" height=\"{BOX_HEIGHT}\" rx=\"6\" fill=\"#f4f6f9\" stroke=\"#8a93a3\"/>\
+                 <text x=\"{left}\" y=\"{baseline}\" fill=\"#16181d\">{name}</text></g>"
             );
             if !note.is_empty() {
                 let _ = writeln!(svg, "<text x=\"{left}\" y=\"{}\" fill=\"#5a6372\">{note}</text>", y + 32.0);
@@ -192,5 +202,85 @@ impl Graph {
         }
         svg.push_str("</svg>\n");
         svg
+    }
+}
+
+/// What has a place in a column.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum Node {
+    Box(usize),
+    /// Where the lines from a box pass a column on their way, so that they do not run behind its boxes.
+    Lane {
+        from: usize,
+        rank: usize,
+    },
+}
+
+/// Where everything of a picture is.
+struct Drawing {
+    /// The column of each, and the middle of its height.
+    places: BTreeMap<Node, (usize, f64)>,
+    /// From one column to the next.
+    lines: BTreeSet<(Node, Node)>,
+}
+
+impl Drawing {
+    fn of(graph: &Graph) -> Self {
+        let mut lines = BTreeSet::new();
+        let mut columns: Vec<BTreeSet<Node>> = Vec::new();
+        columns.resize_with(graph.boxes.iter().map(|stage| stage.rank + 1).max().unwrap_or(0), BTreeSet::new);
+        let mut put = |node: Node, rank: usize| {
+            columns.get_mut(rank).map(|column| column.insert(node));
+        };
+        for (place, stage) in graph.boxes.iter().enumerate() {
+            put(Node::Box(place), stage.rank);
+            for (from, rank) in stage.after.iter().filter_map(|on| Some((*on, graph.boxes.get(*on)?.rank))) {
+                let mut at = Node::Box(from);
+                for rank in rank + 1..stage.rank {
+                    let lane = Node::Lane { from, rank };
+                    put(lane, rank);
+                    lines.insert((at, lane));
+                    at = lane;
+                }
+                lines.insert((at, Node::Box(place)));
+            }
+        }
+        let mut before: BTreeMap<Node, Vec<Node>> = BTreeMap::new();
+        lines.iter().for_each(|(from, to)| before.entry(*to).or_default().push(*from));
+        let mut drawing = Self { places: BTreeMap::new(), lines };
+        for (rank, column) in columns.into_iter().enumerate() {
+            // As high as what it comes after, as far as there is room.
+            let wanted = |node: &Node| {
+                let heights = before.get(node).into_iter().flatten();
+                let heights: Vec<f64> = heights.filter_map(|on| Some(drawing.places.get(on)?.1)).collect();
+                if heights.is_empty() { 0.0 } else { heights.iter().sum::<f64>() / heights.len() as f64 }
+            };
+            let mut column: Vec<(f64, Node)> = column.into_iter().map(|node| (wanted(&node), node)).collect();
+            column.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+            let mut free = MARGIN;
+            for (wanted, node) in column {
+                let height = if matches!(node, Node::Box(_)) { BOX_HEIGHT } else { 0.0 };
+                let middle = wanted.max(free + height / 2.0);
+                free = middle + height / 2.0 + BETWEEN;
+                drawing.places.insert(node, (rank, middle));
+            }
+        }
+        drawing
+    }
+
+    fn size(&self) -> (f64, f64) {
+        let columns = self.places.values().map(|(rank, _)| rank + 1).max().unwrap_or(0);
+        let bottom = self.places.values().map(|(_, middle)| middle + BOX_HEIGHT / 2.0).fold(MARGIN, f64::max);
+        (MARGIN * 2.0 + columns as f64 * (BOX_WIDTH + ACROSS) - ACROSS, bottom + MARGIN)
+    }
+
+    fn left_of(&self, node: Node) -> (f64, f64) {
+        let (rank, middle) = self.places.get(&node).copied().unwrap_or_default();
+        (MARGIN + rank as f64 * (BOX_WIDTH + ACROSS), middle)
+    }
+
+    fn right_of(&self, node: Node) -> (f64, f64) {
+        let (left, middle) = self.left_of(node);
+        (left + BOX_WIDTH, middle)
     }
 }

@@ -84,6 +84,11 @@ pub trait RunHold: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Removes what was committed elsewhere, of a run that is removed.
+    fn forget(&self) -> Result<(), HoldError> {
+        Ok(())
+    }
+
     /// Whether the owner before may still be alive, with the record open.
     fn may_have_rival(&self) -> bool {
         false

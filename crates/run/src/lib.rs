@@ -13,12 +13,14 @@ pub mod fingerprint;
 pub mod graph;
 pub mod hold;
 mod input_content;
+mod marker_limit;
 pub mod needs;
 #[cfg(not(feature = "python"))]
 mod no_python_session;
 pub mod outlook;
 pub mod output;
 pub mod plan;
+pub mod pruning;
 mod publish;
 #[cfg(feature = "python")]
 mod python_session;

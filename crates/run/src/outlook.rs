@@ -52,17 +52,28 @@ struct Decided {
     fingerprint: Option<String>,
 }
 
-/// A new run; `runs` are earlier ones of the same title, the newest first.
-pub fn of_new_run(plan: &Plan, layout: &Layout, runs: &[Layout]) -> Vec<StageOutlook> {
-    let earlier = EarlierRuns::read(runs);
-    let whole = new_run(plan, layout, &earlier, SessionUse::Whole);
+/// A new run; `runs` are earlier ones of the same title, the newest first. Nothing of those that are `foreign` is used again.
+pub fn of_new_run(plan: &Plan, layout: &Layout, runs: &[Layout], foreign: &[Layout]) -> Vec<StageOutlook> {
+    let mut outlook = new_run_of_known(plan, layout, &EarlierRuns::read(runs));
+    let foreign = EarlierRuns::read(foreign);
+    for unmade in outlook.iter_mut().filter(|stage| stage.why == NEVER_RUN) {
+        let stage = plan.stages.iter().find(|stage| stage.id == unmade.stage_id);
+        if let Some((made, _)) = stage.and_then(|stage| foreign.of_stage(stage)) {
+            unmade.why = format!("run `{}` made it, but was not started here", made.run.run());
+        }
+    }
+    outlook
+}
+
+fn new_run_of_known(plan: &Plan, layout: &Layout, earlier: &EarlierRuns) -> Vec<StageOutlook> {
+    let whole = new_run(plan, layout, earlier, SessionUse::Whole);
     if whole.is_session_made() {
         return whole.outlook();
     }
     let is_run = |stage: &StageOutlook| stage.would == Would::Run;
     let own: HashMap<String, String> =
         whole.outlook().into_iter().filter(is_run).map(|stage| (stage.stage_id, stage.why)).collect();
-    let mut outlook = new_run(plan, layout, &earlier, SessionUse::New).outlook();
+    let mut outlook = new_run(plan, layout, earlier, SessionUse::New).outlook();
     // A reason of its own says more than that of the session.
     for stage in outlook.iter_mut().filter(|stage| stage.would == Would::Run) {
         if let Some(why) = own.get(&stage.stage_id) {
@@ -96,7 +107,10 @@ fn new_run(plan: &Plan, layout: &Layout, earlier: &EarlierRuns, session: Session
         let now = known.look(stage, &nearest.accepted, &before.preceding).ok_or_else(unreadable)?;
         let same = candidates.iter().find(|made| made.accepted.fingerprint == now.fingerprint);
         let Some(same) = same else {
-            let why = known.changes(stage, &now, &nearest.accepted, &before.preceding);
+            let why = match nearest.parameters == stage.parameters_in_words() {
+                true => known.changes(stage, &now, &nearest.accepted, &before.preceding),
+                false => NEVER_RUN.to_owned(),
+            };
             return Err(Unmade { fingerprint: Some(now.fingerprint), ..Unmade::new(Would::Run, why) });
         };
         match lost_output(&same.run, &same.id, &same.accepted) {
@@ -114,14 +128,20 @@ pub fn of_resume(plan: &Plan, layout: &Layout, record: &Record, again: &[String]
         let is_wanted = again.contains(&stage.id) || again.contains(&stage.template);
         let may_run = stage.is_retryable || here.attempt == 0 || is_wanted;
         let accepted = completed.ok_or_else(|| unfinished(&here, may_run))?;
-        let made = EarlierStage { run: layout.clone(), id: stage.id.clone(), accepted: accepted.clone() };
+        let parameters = stage.parameters_in_words();
+        let (run, id, accepted_here) = (layout.clone(), stage.id.clone(), accepted.clone());
+        let made = EarlierStage { run, id, parameters, accepted: accepted_here };
         if is_wanted {
             return Err(Unmade::new(Would::Run, "it is wanted again"));
         }
         before.runs_first.as_deref().map_or(Ok(()), |first| Err(waits_for(first)))?;
         let now = known.look(stage, &accepted, &before.preceding).ok_or_else(unreadable)?;
         if now.fingerprint != accepted.fingerprint {
-            let changes = known.changes(stage, &now, &accepted, &before.preceding);
+            let is_other = record.parameters_of(&stage.id).unwrap_or_default() != stage.parameters_in_words();
+            let changes = match is_other && may_run {
+                true => NEVER_RUN.to_owned(),
+                false => known.changes(stage, &now, &accepted, &before.preceding),
+            };
             return match may_run {
                 true => {
                     Err(Unmade { fingerprint: Some(now.fingerprint), ..Unmade::new(Would::Run, changes) })
@@ -197,8 +217,10 @@ impl Unmade {
 
 type Decision = Result<(EarlierStage, String), Unmade>;
 
+const NEVER_RUN: &str = "it has not run yet";
+
 fn never_run() -> Unmade {
-    Unmade::new(Would::Run, "it has not run yet")
+    Unmade::new(Would::Run, NEVER_RUN)
 }
 
 fn waits_for(first: &str) -> Unmade {

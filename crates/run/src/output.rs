@@ -95,7 +95,34 @@ pub struct ListedRun {
     pub set: Vec<String>,
 }
 
+/// `checkstone run --prune --json`.
+#[derive(Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct RunPruneOutput {
+    /// The newest first; with `--dry-run` those that would be.
+    pub removed: Vec<PrunedRun>,
+    pub kept: usize,
+    pub freed_files: usize,
+    /// On the disk. With `--dry-run` without what only those runs hold in the store.
+    pub freed_bytes: u64,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PrunedRun {
+    #[serde(flatten)]
+    pub run: ListedRun,
+    /// What its own folders take on the disk.
+    pub bytes: u64,
+}
+
 impl ListedRun {
+    /// To the minute.
+    pub fn changed_at_in_words(&self) -> String {
+        text::first_characters(&self.changed_at, 16).replace('T', " ")
+    }
+
     pub fn of(found: &FoundRun) -> Self {
         let record = Record::read(&found.layout.events()).ok();
         let state = match &record {

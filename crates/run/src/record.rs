@@ -4,11 +4,12 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _, Write as _};
+use std::io::{self, BufRead as _, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use checkpoint::hash;
 use files::{atomic_file, regular_file};
 use jiff::Timestamp;
 
@@ -64,6 +65,8 @@ pub struct Record {
     /// How many checkpoints were saved.
     pub checkpoints: u64,
     pub began_at: Timestamp,
+    /// When somebody took it in hand last.
+    pub taken_at: Timestamp,
     pub changed_at: Timestamp,
     pub last_sequence: u64,
 }
@@ -126,6 +129,7 @@ impl Record {
             stages: HashMap::new(),
             checkpoints: 0,
             began_at: event.at,
+            taken_at: event.at,
             changed_at: event.at,
             last_sequence: event.sequence,
         })
@@ -142,7 +146,10 @@ impl Record {
             What::FanOut { stage_id, instances } => {
                 self.instances.insert(stage_id.clone(), instances.clone());
             }
-            What::RunTaken { surroundings, .. } => self.surroundings.clone_from(surroundings),
+            What::RunTaken { surroundings, .. } => {
+                self.surroundings.clone_from(surroundings);
+                self.taken_at = event.at;
+            }
             What::RunState { from, to, .. } => {
                 same("run", self.state.name(), from.name())?;
                 self.state = self.state.transition(*to)?;
@@ -244,6 +251,14 @@ pub fn read_events(path: &Path) -> Result<Vec<Event>, RecordError> {
 
 fn read_bytes(path: &Path) -> Result<Vec<u8>, RecordError> {
     fs_err::read(path).map_err(|source| RecordError::Read { path: path.to_owned(), source })
+}
+
+/// What a run is known by wherever its project is moved or copied to: the hash of the line that its record begins with, which has its
+/// plan, its machine and the time in it.
+pub fn origin(path: &Path) -> Option<String> {
+    let mut first = Vec::new();
+    io::BufReader::new(fs_err::File::open(path).ok()?).read_until(b'\n', &mut first).ok()?;
+    first.ends_with(b"\n").then(|| hash::of_bytes(&first))
 }
 
 /// The whole lines; what follows the last line break was torn off, and what stands in it is no event.

@@ -2,14 +2,18 @@
 
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use checkpoint::Depth;
 use checkpoint::layout::Layout;
+use files::LockError;
+use run::control;
 use run::engine;
 use run::outlook::{self, Would};
 use run::plan::Plan;
 use run::record::{Record, StageRecord};
+use run::runs::{self, FoundRun};
 use run::state::StageState;
 use text::counted;
 use transcript::visible;
@@ -27,7 +31,7 @@ const MOST_STAGES: usize = 10;
 
 /// Go on with a run that was interrupted, failed or aborted
 ///
-/// Without RUN the newest run of this project that is not complete, or the newest of all if its plan has changed since. At a terminal it shows
+/// Without RUN the newest run of this project that is not complete, or the newest of all if something of it has changed since. At a terminal it shows
 /// what it found, and asks. Stages that completed are not run again where
 /// their command, inputs and outputs are unchanged; outputs that are missing are brought back from the checkpoints. A
 /// stage that was interrupted runs again. The plan file counts as it is now; parameters keep the values they were set
@@ -73,7 +77,11 @@ pub(crate) struct ResumeArguments {
 pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let root = run_project::root(&arguments.repository)?;
     let name = arguments.run.as_deref();
-    let layout = run_project::find(&root, name, run_project::is_resumable, "run that can be resumed")?.layout;
+    let is_resumable = |found: &FoundRun| run_project::is_resumable(found, &arguments.again);
+    let layout = match run_project::find(&root, name, is_resumable, "run that can be resumed") {
+        Err(error) if name.is_none() => run_project::running(&root).ok_or_else(|| unchanged(error, &root))?,
+        resumable => resumable?.layout,
+    };
     let run_name = layout.run().to_owned();
     // A record says what to run. One that came with a copied repository is run only by somebody who names it.
     if name.is_none() && !run_project::is_known(&root, &layout) {
@@ -81,6 +89,9 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
             .hint(format!("check its plan, then name it to run it: `checkstone resume {run_name}`")));
     }
     let record = run_project::record(&layout)?;
+    if !arguments.dry_run && matches!(control::take(&layout), Err(LockError::Busy { .. })) {
+        return Err(run_project::is_running(&layout, &record));
+    }
     let plan = plan(&layout, &record, arguments, printer)?;
     if arguments.dry_run {
         let outlook = outlook::of_resume(&plan.plan, &layout, &record, &arguments.again);
@@ -103,6 +114,17 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
     run_display::shown(printer, arguments.json, &root, &layout, plan, |plan, hear| {
         engine::resume(&layout, plan, &settings, hear)
     })
+}
+
+/// With why the run that a person most likely means is none of those that can be resumed.
+fn unchanged(error: CommandError, root: &Path) -> CommandError {
+    match runs::all(root).first() {
+        Some(newest) => error.hint(format!(
+            "run `{}` is complete, and nothing of it has changed; `--again STAGE` runs a stage of it again",
+            visible(newest.layout.run())
+        )),
+        None => error,
+    }
 }
 
 /// What there is to go on from, and what that would run.

@@ -1,5 +1,7 @@
 //! `checkstone run`: runs the stages of a plan, or writes a plan to begin with.
 
+mod prune;
+
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -43,6 +45,7 @@ use crate::run_project::{self, ParameterArguments, ResourceArguments};
   checkstone run --dry-run        # what would run, and why
   checkstone run --graph          # --graph=plan.svg writes a picture
   checkstone run --list
+  checkstone run --prune --keep 3 --dry-run
   checkstone run plan.toml --json | jq -c 'select(.event == \"stage-state\")'")]
 pub(crate) struct RunArguments {
     /// The plan, or with --new the file to write; plan.toml by default
@@ -65,6 +68,18 @@ pub(crate) struct RunArguments {
     /// List the runs of this project, the newest first
     #[arg(long, conflicts_with_all = ["new", "check", "jobs", "id", "set", "params", "plan", "dry_run", "fresh", "graph"])]
     list: bool,
+    /// Remove old runs with all that they made, to free their room
+    #[arg(long, conflicts_with_all = ["new", "check", "jobs", "id", "set", "params", "plan", "fresh", "graph", "list"])]
+    prune: bool,
+    /// With --prune: keep the newest so many of each title; 5 where neither limit is given
+    #[arg(long, value_name = "COUNT", requires = "prune")]
+    keep: Option<usize>,
+    /// With --prune: remove only those that ended more than so many days ago
+    #[arg(long, value_name = "DAYS", requires = "prune")]
+    older_than: Option<u32>,
+    /// With --prune: do not ask
+    #[arg(long, requires = "prune")]
+    yes: bool,
     #[command(flatten)]
     parameters: ParameterArguments,
     #[command(flatten)]
@@ -94,9 +109,14 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
     if arguments.list {
         return list(&root, arguments.json, printer);
     }
+    if arguments.prune {
+        return prune::run(arguments, &root, printer);
+    }
     let path = &plan_path(arguments, &root)?;
-    let text = run_project::plan_text(path)
-        .map_err(|error| error.hint("`checkstone run --new pipeline` writes a plan to start from"))?;
+    let text = run_project::plan_text(path).map_err(|error| match error.kind() {
+        ErrorKind::Usage => error,
+        _ => error.hint("`checkstone run --new pipeline` writes a plan to start from"),
+    })?;
     let file = below(&root, path);
     let set = arguments.parameters.read()?;
     let plan = run_project::plan(&path.to_string_lossy(), text, file, &root, &set)?;
@@ -132,9 +152,12 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
     }
     let id = arguments.id.clone().unwrap_or_else(new_id);
     let layout = Layout::new(&root, &plan.plan.title, &id)?;
-    let earlier_runs = if arguments.fresh { Vec::new() } else { earlier_runs(&root, &plan.plan.title) };
+    let (earlier_runs, foreign) = match arguments.fresh {
+        true => (Vec::new(), Vec::new()),
+        false => earlier_runs(&root, &plan.plan.title),
+    };
     if arguments.dry_run {
-        let outlook = outlook::of_new_run(&plan.plan, &layout, &earlier_runs);
+        let outlook = outlook::of_new_run(&plan.plan, &layout, &earlier_runs, &foreign);
         return run_display::outlook(outlook, arguments.json, printer);
     }
     if arguments.id.is_none()
@@ -145,6 +168,13 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
             visible(run.run())
         ));
         return Ok(ExitCode::SUCCESS);
+    }
+    if let (Some(newest), false) = (foreign.first(), arguments.json) {
+        let name = visible(newest.run());
+        printer.warning(
+            Warning::new(format!("run `{name}` was not started here, so that nothing of it is used again"))
+                .hint(format!("check its plan and its artifacts; `checkstone resume {name}` makes it yours")),
+        );
     }
     let mut settings = run_project::settings(&root, usize::from(arguments.jobs), &[])?;
     settings.earlier_runs = earlier_runs;
@@ -166,10 +196,10 @@ fn draw(plan: &Plan, file: Option<&Path>, printer: &Printer) -> Result<ExitCode,
     Ok(ExitCode::SUCCESS)
 }
 
-/// The runs of a title that were begun here, the newest first.
-fn earlier_runs(root: &Path, title: &str) -> Vec<Layout> {
+/// The runs of a title that this user began, and those that came from somebody else; the newest first.
+fn earlier_runs(root: &Path, title: &str) -> (Vec<Layout>, Vec<Layout>) {
     let runs = runs::all(root).into_iter().map(|found| found.layout);
-    runs.filter(|layout| layout.title() == title && run_project::is_known(root, layout)).collect()
+    runs.filter(|layout| layout.title() == title).partition(|layout| run_project::is_known(root, layout))
 }
 
 /// The newest run, if it is complete, nothing of it would be run again, and nobody has touched what it made.
@@ -207,13 +237,12 @@ fn list(root: &Path, json: bool, printer: &Printer) -> Result<ExitCode, CommandE
             Some(done) => format!("{done} done"),
             None => String::new(),
         };
-        let at = text::first_characters(&run.changed_at, 16).replace('T', " ");
         table.row([
             visible(&run.run).into(),
             visible(&run.title).into(),
             run.state.as_str().into(),
             done.into(),
-            at.into(),
+            run.changed_at_in_words().into(),
             visible(&run.set.join(", ")).into(),
         ]);
     }

@@ -57,18 +57,37 @@ pub(crate) fn command(agent: Agent, program: &Path) -> Command {
     command
 }
 
-fn version(agent: Agent, program: &Path, interruption: &Interruption) -> Result<String, String> {
-    match interruption.run(command(agent, program).arg("--version"), b"", LIMIT) {
-        Ok(ended) => match ended.status.code() {
-            Some(0) => read_version(&String::from_utf8_lossy(&ended.stdout))
-                .ok_or_else(|| "says no version".to_owned()),
-            Some(code) => Err(format!("ended with exit code {code}")),
-            None => Err("was killed".to_owned()),
-        },
-        Err(ChildError::Start(error)) => Err(format!("cannot be started: {error}")),
-        Err(ChildError::TimedOut { .. }) => Err(format!("took longer than {} seconds", LIMIT.as_secs())),
-        Err(ChildError::Interrupted) => Err("was interrupted".to_owned()),
-        Err(error) => Err(format!("cannot be asked: {}", text::error_chain(&error))),
+/// Why a client did not tell its version: a sentence that goes on after the command.
+#[derive(Debug, thiserror::Error)]
+enum VersionError {
+    #[error("says no version")]
+    NoVersion,
+    #[error("ended with exit code {0}")]
+    Exit(i32),
+    #[error("was killed")]
+    Killed,
+    #[error("cannot be started: {0}")]
+    Start(std::io::Error),
+    #[error("took longer than {} seconds", LIMIT.as_secs())]
+    TimedOut,
+    #[error("was interrupted")]
+    Interrupted,
+    #[error("cannot be asked: {}", text::error_chain(.0))]
+    Ask(ChildError),
+}
+
+fn version(agent: Agent, program: &Path, interruption: &Interruption) -> Result<String, VersionError> {
+    let asked = interruption.run(command(agent, program).arg("--version"), b"", LIMIT);
+    let ended = asked.map_err(|error| match error {
+        ChildError::Start(error) => VersionError::Start(error),
+        ChildError::TimedOut { .. } => VersionError::TimedOut,
+        ChildError::Interrupted => VersionError::Interrupted,
+        error => VersionError::Ask(error),
+    })?;
+    match ended.status.code() {
+        Some(0) => read_version(&String::from_utf8_lossy(&ended.stdout)).ok_or(VersionError::NoVersion),
+        Some(code) => Err(VersionError::Exit(code)),
+        None => Err(VersionError::Killed),
     }
 }
 

@@ -219,7 +219,7 @@ impl Found {
         match SettingsFile::read(file) {
             Ok(file) => file.text,
             Err(why) => {
-                self.unreadable.push((file.to_owned(), why));
+                self.unreadable.push((file.to_owned(), why.to_string()));
                 None
             }
         }

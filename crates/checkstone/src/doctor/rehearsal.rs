@@ -210,25 +210,43 @@ fn as_the_client_runs_it(agent: Agent, line: &CommandLine) -> Command {
     }
 }
 
-fn expect_hold(said: &CommandOutput) -> Result<(), String> {
-    let Ok(answer) = serde_json::from_str::<Value>(&said.stdout) else { return Err(answered(said)) };
+/// An answer that is not the one that is expected, as a person reads it.
+#[derive(Debug, thiserror::Error)]
+enum UnexpectedAnswer {
+    #[error("silence")]
+    Silence,
+    #[error("`{}`", short(.0))]
+    Text(String),
+}
+
+impl UnexpectedAnswer {
+    fn of(said: &CommandOutput) -> Self {
+        if said.stdout.is_empty() { Self::Silence } else { Self::Text(said.stdout.clone()) }
+    }
+}
+
+fn expect_hold(said: &CommandOutput) -> Result<(), UnexpectedAnswer> {
+    let Ok(answer) = serde_json::from_str::<Value>(&said.stdout) else {
+        return Err(UnexpectedAnswer::of(said));
+    };
     let text = |name: &str| answer.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     if text("decision") == "block" && text("reason").starts_with(OWN_PREFIX) {
         Ok(())
     } else {
-        Err(answered(said))
+        Err(UnexpectedAnswer::of(said))
     }
 }
 
-fn expect_silence(said: &CommandOutput) -> Result<(), String> {
-    if said.stdout.is_empty() { Ok(()) } else { Err(answered(said)) }
+fn expect_silence(said: &CommandOutput) -> Result<(), UnexpectedAnswer> {
+    if said.stdout.is_empty() { Ok(()) } else { Err(UnexpectedAnswer::of(said)) }
 }
 
-fn answered(said: &CommandOutput) -> String {
-    if said.stdout.is_empty() { "silence".to_owned() } else { format!("`{}`", short(&said.stdout)) }
-}
-
-fn unexpected(what: &str, answer: &str, said: &CommandOutput, scratch: &RehearsalFolder) -> Failure {
+fn unexpected(
+    what: &str,
+    answer: &UnexpectedAnswer,
+    said: &CommandOutput,
+    scratch: &RehearsalFolder,
+) -> Failure {
     let reason = match scratch.logged() {
         _ if !said.stderr.is_empty() => quoted(&said.stderr),
         Some(reason) => quoted(&reason),

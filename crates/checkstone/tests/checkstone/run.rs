@@ -8,11 +8,13 @@ mod hostile;
 mod incremental;
 mod kills;
 mod lease;
+mod moved;
 mod needs;
 mod notifications;
 mod origin;
 mod page;
 mod parameters;
+mod pruned;
 #[cfg(feature = "python")]
 mod python;
 mod random;
@@ -204,7 +206,7 @@ fn the_plan_that_is_written_runs() {
     S02_explore_table   COMPLETED
     S03_compute_model   COMPLETED
     S04_evaluate_model  COMPLETED
-    run r1 COMPLETED: 4 of 4 stages completed; the artifacts are in `reports/repo/r1`
+    run r1 COMPLETED: 4 of 4 stages completed; the artifacts are in `reports/repo/r1`; `checkstone report r1` writes the report
     ");
     assert_eq!(project.read("reports/repo/r1/S04_evaluate_model/report.txt").lines().count(), 4);
 }

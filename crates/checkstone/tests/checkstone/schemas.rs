@@ -63,6 +63,7 @@ fn all() -> Vec<(&'static str, String)> {
         rendered("report.schema.json", &schemars::schema_for!(run::output::ReportOutput)),
         rendered("run-outlook.schema.json", &schemars::schema_for!(run::output::OutlookOutput)),
         rendered("run-list.schema.json", &schemars::schema_for!(run::output::RunListOutput)),
+        rendered("run-prune.schema.json", &schemars::schema_for!(run::output::RunPruneOutput)),
         rendered("run-event.schema.json", &schemars::schema_for!(run::event::Event)),
         rendered("policy.schema.json", &policy_reference::schema(&reference())),
         rendered("replay.schema.json", &schemars::schema_for!(stop::replay::Report)),

@@ -27,7 +27,7 @@ fn a_newer_file_that_only_has_more_is_used() {
             "ALTER TABLE turns ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';
              ALTER TABLE verdicts ADD COLUMN cost INTEGER;
              CREATE TABLE moods (id INTEGER PRIMARY KEY, turn INTEGER REFERENCES turns ON DELETE CASCADE);
-             PRAGMA user_version = 1007;",
+             PRAGMA user_version = 1008;",
         )
         .unwrap();
     let mut journal = state.open();
@@ -41,7 +41,7 @@ fn a_newer_file_that_only_has_more_is_used() {
         .unwrap();
     assert!(held);
     let version: u32 = state.sqlite().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    assert_eq!(version, 1007);
+    assert_eq!(version, 1008);
 }
 
 /// H6: a later version that this one would get wrong: an error of its own, and not a byte changed.
@@ -51,13 +51,13 @@ fn a_newer_file_of_another_kind_is_left_alone() {
     // A log that was not folded yet must stay that way, too.
     let writer = state.sqlite();
     writer
-        .execute_batch("ALTER TABLE turns RENAME COLUMN holds TO pauses; PRAGMA user_version = 7007")
+        .execute_batch("ALTER TABLE turns RENAME COLUMN holds TO pauses; PRAGMA user_version = 8008")
         .unwrap();
     let files = ["journal.db", "journal.db-wal"].map(|name| state.directory().join(name));
     let before = files.each_ref().map(|file| fs_err::read(file).unwrap());
     for open_for in [OpenFor::Hook, OpenFor::Command] {
         let error = Journal::open(&state.directory(), open_for).unwrap_err();
-        assert!(matches!(error, JournalError::NewerSchema { found: 7, supported: 6, .. }), "{error:?}");
+        assert!(matches!(error, JournalError::NewerSchema { found: 8, supported: 7, .. }), "{error:?}");
     }
     assert_eq!(files.each_ref().map(|file| fs_err::read(file).unwrap()), before);
     drop(writer);
@@ -68,7 +68,7 @@ fn a_newer_file_of_another_kind_is_left_alone() {
 fn the_file_says_whose_it_is_and_who_may_use_it() {
     let state = filled();
     let number = |name| state.sqlite().pragma_query_value(None, name, |row| row.get::<_, u32>(0)).unwrap();
-    assert_eq!(number("user_version"), 1006);
+    assert_eq!(number("user_version"), 1007);
     assert_eq!(number("application_id").to_be_bytes(), *b"chks");
     let mode: String = state.sqlite().pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
     assert_eq!(mode, "wal");
@@ -94,7 +94,7 @@ fn a_file_of_format_1_is_brought_up_to_date() {
         .unwrap();
     assert_eq!(iterations, 1);
     let version: u32 = state.sqlite().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    assert_eq!(version, 1006);
+    assert_eq!(version, 1007);
 }
 
 /// A journal of format 2, which knew no runs, is brought up to date and loses nothing.
@@ -109,13 +109,23 @@ fn a_file_of_format_2_is_brought_up_to_date() {
     let at = jiff::Timestamp::UNIX_EPOCH;
     let root = std::path::Path::new("/project");
     let mut journal = state.open();
-    journal.write(|write| write.note_run(root, "title", "run-1", "IN_PROGRESS", at)).unwrap();
-    journal.write(|write| write.note_run(root, "title", "run-1", "COMPLETED", at)).unwrap();
+    journal.write(|write| write.note_run(root, "title", "run-1", "IN_PROGRESS", Some("abc"), at)).unwrap();
+    journal.write(|write| write.note_run(root, "title", "run-1", "COMPLETED", None, at)).unwrap();
     let runs = journal.read(|read| read.recent_runs(root, 10)).unwrap();
     assert_eq!(runs.len(), 1);
     assert_eq!(runs[0].state, "COMPLETED");
     let elsewhere = std::path::Path::new("/elsewhere");
     assert_eq!(journal.read(|read| read.noted_run(elsewhere, "title", "run-1")).unwrap(), None);
+    // Known by what its record begins with, wherever that is; what is noted later does not take that away.
+    for (title, run, origin, is_known) in [
+        ("title", "run-1", "abc", true),
+        ("title", "run-1", "abd", false),
+        ("title", "run-2", "abc", false),
+        ("other", "run-1", "abc", false),
+    ] {
+        let known = journal.read(|read| read.has_run_of_origin(title, run, origin)).unwrap();
+        assert_eq!(known, is_known, "{title} {run} {origin}");
+    }
     let turns: u32 = state.sqlite().query_row("SELECT count(*) FROM turns", [], |row| row.get(0)).unwrap();
     assert_eq!(turns, 1);
 }

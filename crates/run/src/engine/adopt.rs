@@ -15,7 +15,7 @@ use super::{Engine, EngineError};
 use crate::earlier_runs::EarlierStage;
 use crate::event::{Accepted, AcceptedArtifact, What};
 use crate::fingerprint;
-use crate::plan::Kind;
+use crate::plan::{Kind, Storing};
 use crate::publish::{self, PublishError};
 use crate::stage_checkpoint::StageCheckpointError;
 use crate::state::StageState;
@@ -87,13 +87,16 @@ impl Engine<'_> {
         publish::make_new_folder(root, &folder)?;
         publish::make_new_folder(root, &artifacts)?;
         let source = made.run.published(&made.id).map_err(name)?;
+        // Whoever wants no second copy of it for a checkpoint wants none for a run.
+        let is_reference = self.stage(index).is_some_and(|stage| stage.store == Storing::Reference);
+        let take = if is_reference { linked } else { copied };
         let mut gone = Vec::new();
         for artifact in &made.accepted.artifacts {
             let target = artifacts.join(&artifact.path);
             if let Some(parent) = target.parent() {
                 publish::make_folder(root, parent)?;
             }
-            if copied(&source.join(&artifact.path), &target, Some(&artifact.sha256)).is_err() {
+            if take(&source.join(&artifact.path), &target, Some(&artifact.sha256)).is_err() {
                 gone.push(Artifact {
                     relative_path: self.layout.relative(&target),
                     sha256: artifact.sha256.clone(),
@@ -112,6 +115,21 @@ impl Engine<'_> {
         // A file that was written just now could change once more without a trace.
         let here = made.accepted.artifacts.iter();
         Ok(here.map(|artifact| AcceptedArtifact { identity: String::new(), ..artifact.clone() }).collect())
+    }
+}
+
+/// As [`copied`], with a second name for the same file if the file system can give it one.
+fn linked(source: &Path, target: &Path, sha256: Option<&str>) -> io::Result<()> {
+    if fs_err::hard_link(source, target).is_err() {
+        return copied(source, target, sha256);
+    }
+    let hashed = fingerprint::open_regular(target).and_then(|file| hash::of_file(&file));
+    match hashed {
+        Ok(hashed) if sha256.is_none_or(|expected| hashed.sha256 == expected) => Ok(()),
+        _ => {
+            fs_err::remove_file(target)?;
+            Err(io::Error::other("it was changed"))
+        }
     }
 }
 

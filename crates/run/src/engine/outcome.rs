@@ -41,6 +41,9 @@ impl Engine<'_> {
         match self.plan.grown(index, &published) {
             Ok(None) => Ok(()),
             Ok(Some(plan)) => {
+                for warning in plan.warnings.iter().skip(self.plan.warnings.len()) {
+                    self.warn(None, warning.to_string())?;
+                }
                 self.session_order = SessionOrder::of(&plan);
                 self.plan = Arc::new(plan);
                 self.take_in_stages();

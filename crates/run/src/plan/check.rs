@@ -16,7 +16,7 @@ use super::{
     DEFAULT_DURATION, Input, InputSource, LONGEST_DURATION, LONGEST_WITHOUT_CHECKPOINT, Output, Plan,
     Program, SetParameter, Stage, is_stage_id, resources,
 };
-use crate::publish;
+use crate::publish::{self, PublishError};
 
 pub(super) fn check(
     layer: PlanLayer,
@@ -79,6 +79,7 @@ pub(super) struct Checker<'a, 'r, 't> {
     pub(super) written: &'a WrittenPlan,
     pub(super) reader: &'r mut Reader<'t>,
     pub(super) expansion: Expansion,
+    pub(super) warnings: Vec<Problem>,
 }
 
 fn warning(stage: &StageLayer) -> Option<Problem> {
@@ -101,7 +102,7 @@ fn warning(stage: &StageLayer) -> Option<Problem> {
 
 impl<'a, 'r, 't> Checker<'a, 'r, 't> {
     pub(super) fn new(written: &'a WrittenPlan, reader: &'r mut Reader<'t>, expansion: Expansion) -> Self {
-        Self { written, reader, expansion }
+        Self { written, reader, expansion, warnings: Vec::new() }
     }
 
     pub(super) fn draft(&self, index: usize) -> Option<&'a StageLayer> {
@@ -200,12 +201,18 @@ impl<'a, 'r, 't> Checker<'a, 'r, 't> {
             && draft.kind == Some(Kind::Python)
             && let Program::Words(words) = &command.value
         {
-            let is_file = |word: &String| {
-                parameters::waits(word) || self.inside_root(word).is_ok_and(|path| path.is_file())
+            let form = "a stage of kind `python` is its code as one string, or `[\"FILE\"]` below the project's root";
+            let wrong = match words.as_slice() {
+                [word] if parameters::waits(word) => None,
+                [word] => match self.inside_root(word) {
+                    Ok(path) if path.is_file() => None,
+                    Ok(_) => Some(format!("`{word}` is not a file; {form}")),
+                    Err(error) => Some(format!("{error}; {form}")),
+                },
+                _ => Some(form.to_owned()),
             };
-            if words.len() != 1 || !words.iter().all(is_file) {
-                let message = "a stage of kind `python` is its code as one string, or `[\"FILE\"]` below the project's root";
-                self.problem(&command.place, message);
+            if let Some(wrong) = wrong {
+                self.problem(&command.place, wrong);
             }
         }
         if let Some(limit) = &draft.max_duration
@@ -400,7 +407,16 @@ impl<'a, 'r, 't> Checker<'a, 'r, 't> {
                     }
                     Ok(_) => Some(source),
                     Err(error) => {
-                        self.problem(&path.place, format!("the input `{}`: {error}", path.value));
+                        let why = match &error {
+                            PublishError::SymbolicLink { path } => {
+                                let link = path.strip_prefix(&resolved).unwrap_or(path).display();
+                                format!(
+                                    "`{link}` in it is a symbolic link, which is not followed; put a file in its place"
+                                )
+                            }
+                            error => error.to_string(),
+                        };
+                        self.problem(&path.place, format!("the input `{}`: {why}", path.value));
                         None
                     }
                 }
@@ -411,7 +427,12 @@ impl<'a, 'r, 't> Checker<'a, 'r, 't> {
                 None
             }
             Err(error) => {
-                let message = error.to_string();
+                let message = match &error {
+                    PlanPathError::NotRelative(_) | PlanPathError::LeadsOut(_) => {
+                        format!("{error}; {}", self.instead_of(&path.value))
+                    }
+                    error => error.to_string(),
+                };
                 let stage = path.value.split('/').next().unwrap_or_default();
                 match is_stage_id(stage) {
                     true => self.unknown_stage(&path.place, message, stage),
@@ -419,6 +440,16 @@ impl<'a, 'r, 't> Checker<'a, 'r, 't> {
                 }
                 None
             }
+        }
+    }
+
+    /// What to write for an input that does not lie in the project, or is written as if it did not.
+    fn instead_of(&self, path: &str) -> String {
+        let resolved = fs_err::canonicalize(self.written.root.join(path)).ok();
+        let inside = resolved.as_ref().and_then(|path| path.strip_prefix(&self.written.resolved_root).ok());
+        match inside.filter(|inside| !inside.as_os_str().is_empty()) {
+            Some(inside) => format!("write `{}`", inside.display()),
+            None => "copy it into the project, or pass its path in `environment`, where its content does not count".to_owned(),
         }
     }
 
@@ -445,7 +476,15 @@ impl<'a, 'r, 't> Checker<'a, 'r, 't> {
             let inner = match inner_path(&path.value) {
                 Ok(inner) => inner,
                 Err(error) => {
-                    self.problem(&path.place, format!("the output `{}`: {error}", path.value));
+                    let is_absolute = path.value.starts_with('/');
+                    let name = path.value.rsplit('/').find(|name| !name.is_empty()).unwrap_or("table.csv");
+                    let why = match is_absolute {
+                        true => {
+                            format!("outputs are written into `$CHECKSTONE_ARTIFACT_DIR`; write `{name}`")
+                        }
+                        false => error.to_string(),
+                    };
+                    self.problem(&path.place, format!("the output `{}`: {why}", path.value));
                     continue;
                 }
             };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use settings::{At, Place, Problems, Quoting, Reader};
 
 use super::check::{Checker, inner_path};
-use super::fan_out::{self, Axis, AxisValues, ForEachLayer, Instance, ListError, ListKind};
+use super::fan_out::{self, Axis, AxisValues, ForEachLayer, Instance, ListError, ListKind, ListValues};
 use super::keys::{Kind, StageLayer};
 use super::parameters::{self, Filling, Parameters, Scalar};
 use super::{DEFAULT_DURATION, Plan, WaitingStage, order};
@@ -191,7 +191,10 @@ impl Plan {
             let shown = format!("{}/{}", self.written.id(draft), reference.path);
             let path = published.join(self.written.declared(draft, &reference.path).unwrap_or_default());
             match fan_out::items(kind, &path, &shown, self.written.most_instances) {
-                Ok(items) => drop(plan.expansion.lists.insert(key, items)),
+                Ok(ListValues { values, repeated }) => {
+                    plan.warnings.extend(repeated.map(|told| list_place(axis).problem(told)));
+                    plan.expansion.lists.insert(key, values);
+                }
                 Err(error) => reader.problems.push(list_place(axis).problem(error.to_string())),
             }
         }
@@ -337,6 +340,7 @@ impl Checker<'_, '_, '_> {
         }
         self.expansion.waiting = self.expansion.stages.iter().filter(|stages| stages.is_none()).count();
         plan.expansion = self.expansion;
+        plan.warnings.extend(self.warnings);
     }
 
     fn taken_id(&mut self, index: usize, stage: &StageOfDraft, ids: &mut HashSet<String>) {
@@ -393,7 +397,12 @@ impl Checker<'_, '_, '_> {
         let mut is_whole = true;
         for axis in axes {
             match self.list(index, axis) {
-                Ok(values) => lists.push((axis.name.value.clone(), values)),
+                Ok(ListValues { values, repeated }) => {
+                    lists.push((axis.name.value.clone(), values));
+                    let warning = repeated.map(|told| list_place(axis).problem(told));
+                    // Stages that have the same instances ask for them again.
+                    self.warnings.extend(warning.filter(|warning| !self.warnings.contains(warning)));
+                }
                 Err(error) => {
                     is_whole = false;
                     self.list_problem(axis, &error);
@@ -412,20 +421,20 @@ impl Checker<'_, '_, '_> {
         })
     }
 
-    fn list(&mut self, index: usize, axis: &Axis) -> Result<Vec<Scalar>, ListError> {
+    fn list(&mut self, index: usize, axis: &Axis) -> Result<ListValues, ListError> {
         if let Some(values) = self.expansion.lists.get(&(index, axis.name.value.clone())) {
-            return Ok(values.clone());
+            return Ok(ListValues { values: values.clone(), repeated: None });
         }
         if let Some(values) = fan_out::in_plan(&axis.values, &self.written.parameters) {
             return values;
         }
-        let AxisValues::In(kind, path) = &axis.values else { return Ok(Vec::new()) };
+        let AxisValues::In(kind, path) = &axis.values else { return Ok(ListValues::default()) };
         let found = match self.inside_root(&path.value) {
             Ok(found) => found,
             Err(error) => {
                 self.problem(&path.place, error.to_string());
                 // It is told; one instance stands for all, so that the rest of it is looked at.
-                return Ok(vec![Scalar::Boolean(true)]);
+                return Ok(ListValues { values: vec![Scalar::Boolean(true)], repeated: None });
             }
         };
         fan_out::items(*kind, &found, &path.value, self.written.most_instances)

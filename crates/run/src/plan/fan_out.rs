@@ -1,5 +1,6 @@
 //! One stage for each of many values: what `forEach` says, the lists that it takes them from, and the instances it comes to.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use files::{FileError, Links, regular_file};
@@ -122,15 +123,47 @@ pub(super) enum ListError {
     TooMany { found: String, most: usize },
 }
 
+/// The values of a list, each of them once: a second one would be the same work again, and count twice in what is gathered.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ListValues {
+    pub(super) values: Vec<Scalar>,
+    /// Which of them stood there again.
+    pub(super) repeated: Option<String>,
+}
+
+impl ListValues {
+    /// Each with its number, of its kind: `item` or `line`.
+    fn of(kind: &str, all: impl Iterator<Item = (usize, Scalar)>) -> Self {
+        let mut first: HashMap<String, usize> = HashMap::new();
+        let mut values = Vec::new();
+        let mut repeated = Vec::new();
+        for (number, value) in all {
+            match first.insert(format!("{value:?}"), number) {
+                None => values.push(value),
+                Some(earlier) => {
+                    repeated.push(format!("{kind} {number} is `{value}` as {kind} {earlier} is"))
+                }
+            }
+        }
+        let more = match repeated.len().saturating_sub(1) {
+            0 => String::new(),
+            more => format!(", and {more} more are there again"),
+        };
+        let repeated = repeated.first().map(|first| format!("{first}{more}; each value has one instance"));
+        Self { values, repeated }
+    }
+
+    fn of_items(values: &[Scalar]) -> Self {
+        Self::of("item", values.iter().cloned().enumerate().map(|(index, value)| (index + 1, value)))
+    }
+}
+
 /// Values that the plan itself has.
-pub(super) fn in_plan(
-    values: &AxisValues,
-    parameters: &Parameters,
-) -> Option<Result<Vec<Scalar>, ListError>> {
+pub(super) fn in_plan(values: &AxisValues, parameters: &Parameters) -> Option<Result<ListValues, ListError>> {
     match values {
-        AxisValues::List(values) => Some(Ok(values.clone())),
+        AxisValues::List(values) => Some(Ok(ListValues::of_items(values))),
         AxisValues::Parameter(name) => Some(match parameters.get(&name.value) {
-            Some(Parameter::List(values)) => Ok(values.clone()),
+            Some(Parameter::List(values)) => Ok(ListValues::of_items(values)),
             Some(Parameter::One(_)) => Err(ListError::NoList(name.value.clone())),
             None => Err(ListError::NoParameter(name.value.clone())),
         }),
@@ -139,17 +172,19 @@ pub(super) fn in_plan(
 }
 
 /// The items of a list on the disk, no more than `most`.
-pub(super) fn items(kind: ListKind, path: &Path, shown: &str, most: usize) -> Result<Vec<Scalar>, ListError> {
-    let items = match kind {
+pub(super) fn items(kind: ListKind, path: &Path, shown: &str, most: usize) -> Result<ListValues, ListError> {
+    let items: Vec<(usize, String)> = match kind {
         ListKind::Lines => {
             let bytes = regular_file::read(path, Links::Follow, LARGEST_LIST)?;
             let text = String::from_utf8(bytes).map_err(|_| ListError::NoText(shown.to_owned()))?;
-            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-            lines.take(most + 1).map(str::to_owned).collect()
+            // Some editors begin a file with a mark of its encoding, which is no part of the first line.
+            let lines = text.strip_prefix('\u{feff}').unwrap_or(&text).lines();
+            let lines = lines.enumerate().map(|(index, line)| (index + 1, line.trim().to_owned()));
+            lines.filter(|(_, line)| !line.is_empty()).take(most + 1).collect()
         }
         ListKind::Files => match publish::files_up_to(path, most) {
             Err(PublishError::TooMany { .. }) => return Err(too_many(format!("more than {most}"), most)),
-            files => files?,
+            files => files?.into_iter().enumerate().collect(),
         },
     };
     if items.len() > most {
@@ -157,7 +192,9 @@ pub(super) fn items(kind: ListKind, path: &Path, shown: &str, most: usize) -> Re
     }
     let is_number = |text: &String| text.parse::<f64>().is_ok_and(f64::is_finite);
     let scalar = |text: String| if is_number(&text) { Scalar::Number(text) } else { Scalar::Text(text) };
-    Ok(items.into_iter().map(scalar).collect())
+    let values = items.into_iter().map(|(number, text)| (number, scalar(text)));
+    let ListValues { values, repeated } = ListValues::of("line", values);
+    Ok(ListValues { values, repeated: repeated.map(|repeated| format!("`{shown}`: {repeated}")) })
 }
 
 fn too_many(found: String, most: usize) -> ListError {

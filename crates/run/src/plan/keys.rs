@@ -71,9 +71,9 @@ table! {
         /// Where it runs, below the root.
         directory: Placed<Text>, or "the root";
         /// Files and folders that it reads, by name: below the root, or `STAGE/OUTPUT` for an output of another stage.
-        inputs: InputPaths = Vec::new();
+        inputs: NamedPaths = Vec::new();
         /// Files and folders that it makes, by name, below its artifacts.
-        outputs: Pairs = Vec::new();
+        outputs: NamedPaths = Vec::new();
         /// A stage that takes longer is ended.
         max_duration as "maxDurationSec": Placed<Seconds<1, LONGEST_WITH_CHECKPOINTS>>, or "240";
         /// Stages that have to be done before.
@@ -195,9 +195,9 @@ impl settings::Kind for ProgramText {
 }
 
 /// Names and paths, or paths alone, which are named after their files.
-pub(super) struct InputPaths;
+pub(super) struct NamedPaths;
 
-impl settings::Kind for InputPaths {
+impl settings::Kind for NamedPaths {
     settings::used_as_written!(Vec<(At<String>, At<String>)>);
 
     fn read(entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> Option<Self::Written> {

@@ -279,7 +279,7 @@ fn a_python_stage_that_names_no_file_of_the_project_is_a_mistake_in_the_plan() {
     let project = Project::new();
     let text = stage("S01_load_data", "x", "").replace("'''\nx\n'''", "[\"missing.py\"]");
     let problems = Plan::read("plan.toml", &format!("{TITLE}{text}"), project.root()).unwrap_err();
-    insta::assert_snapshot!(redacted(&problems.0[0].message), @r#"a stage of kind `python` is its code as one string, or `["FILE"]` below the project's root"#);
+    insta::assert_snapshot!(redacted(&problems.0[0].message), @r#"`missing.py` does not exist; a stage of kind `python` is its code as one string, or `["FILE"]` below the project's root"#);
 }
 
 #[test]

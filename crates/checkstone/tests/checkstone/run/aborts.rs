@@ -196,8 +196,7 @@ fn a_run_is_aborted_from_elsewhere_and_so_is_one_stage_of_it() {
     let busy = project.resume();
     assert_eq!(busy.code, Some(4));
     insta::assert_snapshot!(without_durations(&busy.stderr), @"
-    run r1 of study
-    error: the run is in the hands of another process
+    error: run `r1` of study has been running since [time]
     hint: `checkstone watch r1` follows it; `checkstone abort r1` ends it
     ");
     let stage = project.output(&["abort", "r1", "S01_sleep_long"]);

@@ -79,3 +79,48 @@ fn a_sentence_with_file_and_line_and_nothing_begun() {
         "plan.toml:7:10: the input `raw`: `[folder]/raw` has more than 3 files; put them into one archive, or set `maxFiles`",
     );
 }
+
+/// Paths that a tired person writes, each with what to write instead.
+#[test]
+fn a_path_that_leads_elsewhere_comes_with_what_to_write_instead() {
+    let work = |more: &str| [stage("S01_do_work", &format!("command = 'touch ran'\n{more}"))];
+    check(
+        "",
+        &work("outputs = { a = \"/tmp/x/table.csv\" }"),
+        &[],
+        "plan.toml:7:17: the output `/tmp/x/table.csv`: outputs are written into `$CHECKSTONE_ARTIFACT_DIR`; write `table.csv`",
+    );
+    let outside =
+        "copy it into the project, or pass its path in `environment`, where its content does not count";
+    for path in ["/etc/hostname", "../other/raw.csv"] {
+        let expected = format!(
+            "plan.toml:7:16: `{path}` must be relative to the project's root and stay inside it; {outside}"
+        );
+        check("", &work(&format!("inputs = {{ a = \"{path}\" }}")), &[], &expected);
+    }
+    check(
+        "",
+        &work("inputs = { a = \"../repo/README.md\" }"),
+        &[],
+        "plan.toml:7:16: `../repo/README.md` must be relative to the project's root and stay inside it; write `README.md`",
+    );
+}
+
+#[test]
+fn files_that_cannot_be_read_are_called_what_they_are() {
+    let project = Project::new(&plan(&[stage("S01_do_work", "command = 'touch ran'")]));
+    let told = |arguments: &[&str]| project.output(arguments).stderr;
+    assert_eq!(
+        told(&["run", "--params", "none.toml"]),
+        "error: there is no file of parameters `none.toml`\n"
+    );
+    let hint = "hint: save it as UTF-8; `iconv -f latin1 -t utf-8` converts an older file\n";
+    std::fs::write(project.path("p.toml"), b"a = 1\nb = \"\xe9\"\n").unwrap();
+    assert_eq!(
+        told(&["run", "--params", "p.toml"]),
+        format!("error: p.toml:2: the file of parameters is not UTF-8 text\n{hint}")
+    );
+    std::fs::write(project.path("plan.toml"), b"title = \"study\"\n\n# caf\xe9\n").unwrap();
+    assert_eq!(told(&["run"]), format!("error: plan.toml:3: the plan is not UTF-8 text\n{hint}"));
+    assert!(!project.path("ran").exists());
+}

@@ -271,12 +271,10 @@ fn what_has_no_end_is_not_read() {
     --- stdout
     --- stderr
     error: cannot read the plan `a`: it is not a regular file
-    hint: `checkstone run --new pipeline` writes a plan to start from
     exit code: 2
     --- stdout
     --- stderr
     error: cannot read the plan `/dev/zero`: it is not a regular file
-    hint: `checkstone run --new pipeline` writes a plan to start from
     ");
 }
 

@@ -83,7 +83,7 @@ fn a_new_run_makes_only_what_no_earlier_run_made() {
     S02_train_model_b (part = 2)  COMPLETED     made by run `r1`
     S02_train_model_c (part = 3)  COMPLETED
     S03_add_models                COMPLETED
-    run r2 COMPLETED: 6 of 6 stages completed; the artifacts are in `reports/study/r2`
+    run r2 COMPLETED: 6 of 6 stages completed; the artifacts are in `reports/study/r2`; `checkstone report r2` writes the report
     ");
     assert_eq!(project.read("ran-train"), "1\n2\n3\n");
     assert_eq!(project.read("reports/study/r2/S03_add_models/sum"), "1\n2\n3\n");

@@ -52,7 +52,7 @@ fn a_study_with_instances_that_are_known_only_during_the_run() {
     S02_train_model_c (part = 2, rate = 0.1)   COMPLETED
     S02_train_model_d (part = 2, rate = 0.01)  COMPLETED
     S03_compare_models                         COMPLETED
-    run r1 COMPLETED: 6 of 6 stages completed; the artifacts are in `reports/study/r1`
+    run r1 COMPLETED: 6 of 6 stages completed; the artifacts are in `reports/study/r1`; `checkstone report r1` writes the report
     ");
     insta::assert_snapshot!(without_durations(&done.stderr), @"
     run r1 of study
@@ -316,4 +316,87 @@ fn a_stage_may_be_left_out() {
     let done = project.output(&["resume", "r1", "--set", "full=true"]);
     assert_eq!(done.code, Some(0), "{done:?}");
     assert_eq!(project.read("reports/study/r1/S02_load_all/a"), "2\n");
+}
+
+/// An instance that no run had is new, whatever its letter was used for before.
+#[test]
+fn an_instance_that_never_ran_has_not_changed() {
+    let study = |rates: &str| {
+        let train = "forEach = { rate = \"{params.rates}\" }\ncommand = 'echo {params.rate} > $CHECKSTONE_ARTIFACT_DIR/model'";
+        with_parameters(&format!("rates = {rates}"), &[stage("S01_train_model", train)])
+    };
+    let project = Project::new(&study("[0.1, 0.2]"));
+    assert_eq!(project.run().code, Some(0));
+    project.workplace.write("plan.toml", &study("[0.3, 0.2, 0.4]"));
+    let told = project.output(&["run", "--dry-run"]);
+    insta::assert_snapshot!(told.stdout, @"
+    S01_train_model_a (rate = 0.3)  would run: it has not run yet
+    S01_train_model_b (rate = 0.2)  made by run `r1`
+    S01_train_model_c (rate = 0.4)  would run: it has not run yet
+    2 of 3 stages would run
+    ");
+    let told = project.output(&["resume", "r1", "--dry-run"]);
+    insta::assert_snapshot!(told.stdout, @"
+    S01_train_model_a (rate = 0.3)  would run: it has not run yet
+    S01_train_model_b (rate = 0.2)  as it was
+    S01_train_model_c (rate = 0.4)  would run: it has not run yet
+    2 of 3 stages would run
+    ");
+    project.workplace.write("plan.toml", &study("[0.3, 0.2]").replace("echo {", "echo  {"));
+    let told = project.output(&["run", "--dry-run"]);
+    insta::assert_snapshot!(told.stdout, @"
+    S01_train_model_a (rate = 0.3)  would run: it has not run yet
+    S01_train_model_b (rate = 0.2)  would run: command changed
+    2 of 2 stages would run
+    ");
+}
+
+/// A value that stands twice in a list is one instance, and the person is told where it stands.
+#[test]
+fn a_value_that_stands_there_again_has_one_instance() {
+    let project = Project::new(&plan(&[
+        stage(
+            "S01_list_parts",
+            "command = 'printf \"x\\ny\\n\\nx\\n\" > $CHECKSTONE_ARTIFACT_DIR/parts'\noutputs = { parts = \"parts\" }",
+        ),
+        stage("S02_train_model", "forEach = { a = [1, 2, 1, 2] }\ncommand = 'true'"),
+        stage(
+            "S03_train_line",
+            "forEach = { a = { lines = \"list.txt\" } }\ncommand = 'echo \"[METRIC:a] $A\"'\nenvironment = { A = \"{params.a}\" }",
+        ),
+        stage("S04_train_part", "forEach = { a = { lines = \"S01_list_parts/parts\" } }\ncommand = 'true'"),
+        stage("S05_test_part", "forEach = \"S03_train_line\"\ncommand = 'true'"),
+    ]));
+    // As Notepad writes it.
+    project.workplace.write("list.txt", "\u{feff}one\r\ntwo\r\n\r\none\r\n");
+    let checked = project.output(&["run", "--check"]);
+    insta::assert_snapshot!(checked.stderr, @"
+    warning: plan.toml:10:13: item 3 is `1` as item 1 is, and 1 more are there again; each value has one instance
+    warning: plan.toml:15:17: `list.txt`: line 4 is `one` as line 1 is; each value has one instance
+    ");
+    let done = project.run();
+    insta::assert_snapshot!(without_durations(&done.stdout), @"
+    S01_list_parts              COMPLETED
+    S02_train_model_a (a = 1)   COMPLETED
+    S02_train_model_b (a = 2)   COMPLETED
+    S03_train_line_a (a = one)  COMPLETED
+    S03_train_line_b (a = two)  COMPLETED
+    S05_test_part_a (a = one)   COMPLETED
+    S05_test_part_b (a = two)   COMPLETED
+    S04_train_part_a (a = x)    COMPLETED
+    S04_train_part_b (a = y)    COMPLETED
+    run r1 COMPLETED: 9 of 9 stages completed; the artifacts are in `reports/study/r1`; `checkstone report r1` writes the report
+    ");
+    let warned: Vec<&str> = done.stderr.lines().filter(|line| line.starts_with("warning")).collect();
+    assert_eq!(
+        warned,
+        [
+            "warning: plan.toml:10:13: item 3 is `1` as item 1 is, and 1 more are there again; each value has one instance",
+            "warning: plan.toml:15:17: `list.txt`: line 4 is `one` as line 1 is; each value has one instance",
+            "warning: plan.toml:21:17: `S01_list_parts/parts`: line 4 is `x` as line 1 is; each value has one instance",
+        ]
+    );
+    let said: Vec<String> =
+        project.events().iter().filter_map(|event| event["marker"].as_str().map(str::to_owned)).collect();
+    assert_eq!(said, ["[METRIC:a] one", "[METRIC:a] two"]);
 }

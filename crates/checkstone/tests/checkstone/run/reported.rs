@@ -172,3 +172,44 @@ fn a_run_whose_stages_are_all_left_out_says_so() {
     let status = summary.lines().find_map(|line| line.split_once(" (run")).unwrap().0;
     assert_eq!(status, "**Status**: COMPLETED, nothing was to be run: every stage is left out by `when`");
 }
+
+/// A stage that says all of its figures at once loses none of them, whatever it says of its progress meanwhile.
+#[test]
+fn figures_come_as_fast_as_they_are_made() {
+    let project = Project::new(&plan(&[stage(
+        "S01_train_model",
+        "command = 'for n in $(seq 60); do echo \"[STAGE:progress:pct=$n]\"; echo \"[METRIC:m$n] $n\"; done'",
+    )]));
+    assert_eq!(project.run().code, Some(0));
+    let said = project
+        .events()
+        .iter()
+        .filter_map(|event| event["marker"].as_str().map(str::to_owned))
+        .collect::<Vec<_>>();
+    let metrics: Vec<&String> = said.iter().filter(|marker| marker.starts_with("[METRIC")).collect();
+    assert_eq!(
+        metrics,
+        (1..=60).map(|n| format!("[METRIC:m{n}] {n}")).collect::<Vec<_>>().iter().collect::<Vec<_>>()
+    );
+    // Of its progress nobody can follow more than some.
+    assert!(said.len() < 120, "{said:?}");
+}
+
+#[test]
+fn figures_that_are_too_many_are_told() {
+    let project = Project::new(&plan(&[stage(
+        "S01_train_model",
+        "command = 'seq 10003 | sed \"s/.*/[METRIC:loss:step=&] &/\"'",
+    )]));
+    let done = project.run();
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let warned: Vec<&str> =
+        done.stderr.lines().filter(|line| line.starts_with("S01_train_model  warning")).collect();
+    assert_eq!(
+        warned,
+        [
+            "S01_train_model  warning: 3 markers are only in its output, and missing in the report: 10000 of an attempt are \
+          recorded; write figures into `metrics.json`"
+        ]
+    );
+}

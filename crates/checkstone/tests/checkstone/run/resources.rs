@@ -121,5 +121,24 @@ fn a_plan_can_be_drawn() {
     let written = project.output(&["run", "--graph=plan.svg"]);
     assert_eq!(written.stdout, "wrote `plan.svg`\n", "{written:?}");
     let svg = project.read("plan.svg");
-    assert_eq!((svg.matches("<rect x").count(), svg.matches("<path").count()), (4, 3), "{svg}");
+    assert_eq!((svg.matches("<rect x").count(), svg.matches("marker-end").count()), (4, 3), "{svg}");
+
+    // Cells share a session, so that each comes after the one before it.
+    let cell = |id: &str, more: &str| stage(id, &format!("kind = \"python\"\ncommand = 'x = 1'\n{more}"));
+    project.workplace.write(
+        "plan.toml",
+        &plan(&[
+            cell("S01_load_data", "outputs = { a = \"a\" }"),
+            stage("S02_send_mail", "command = 'true'\ninputs = \"S01_load_data/a\""),
+            cell("S03_fit_model", "forEach = { seed = [1, 2] }"),
+            cell("S04_draw_plot", ""),
+        ]),
+    );
+    let drawn = project.output(&["run", "--graph"]);
+    insta::assert_snapshot!(drawn.stdout, @"
+    S01_load_data
+    ├─ S02_send_mail
+    └─ S03_fit_model × 2
+       └─ S04_draw_plot
+    ");
 }

@@ -55,7 +55,28 @@ fn it_goes_on_with_what_failed() {
     insta::assert_snapshot!(without_durations(&nothing.stderr), @"
     error: there is no run that can be resumed in `[folder]/repo`
     hint: `checkstone run PLAN` starts one; `checkstone run --new pipeline` writes a plan to start from
+    hint: run `r1` is complete, and nothing of it has changed; `--again STAGE` runs a stage of it again
     ");
+    // Whoever wants a stage again means that run.
+    assert_eq!(project.output(&["resume", "--again", "S03_finish_all"]).code, Some(0));
+    assert_eq!(attempts(&project), [1, 1, 3]);
+}
+
+/// It is what a person does who corrects a script: nobody has to look for the name of the run.
+#[test]
+fn a_complete_run_goes_on_where_a_script_or_an_input_has_changed() {
+    let project =
+        Project::new(&plan(&[stage("S01_fit_model", "command = ['sh', 'fit.sh']\ninputs = \"raw.csv\"")]));
+    project.workplace.write("fit.sh", "true\n");
+    project.workplace.write("raw.csv", "1\n");
+    assert_eq!(project.run().code, Some(0));
+    for (number, (file, text)) in [("fit.sh", "true again\n"), ("raw.csv", "2\n")].into_iter().enumerate() {
+        project.workplace.write(file, text);
+        let resumed = project.output(&["resume"]);
+        assert_eq!(resumed.code, Some(0), "{file}: {resumed:?}");
+        assert_eq!(project.attempts("S01_fit_model"), number + 2, "{file}");
+    }
+    assert_eq!(project.output(&["resume"]).code, Some(3));
 }
 
 /// Spec 5, 4.3.2: a person sees what there is to go on from, and decides.
@@ -652,7 +673,7 @@ fn a_full_disk_leaves_the_previous_checkpoint_intact() {
     code=1
     S01_fit_easily  COMPLETED
     S02_fill_disk   COMPLETED
-    run r1 COMPLETED: 2 of 2 stages completed; the artifacts are in `reports/study/r1`
+    run r1 COMPLETED: 2 of 2 stages completed; the artifacts are in `reports/study/r1`; `checkstone report r1` writes the report
     code=0
     2
     ");

@@ -46,8 +46,33 @@ fn a_run_is_followed_while_it_runs() {
     ");
     insta::assert_snapshot!(without_durations(&watched.stdout), @"
     S01_wait_long  COMPLETED
-    run r1 COMPLETED: 1 of 1 stage completed; the artifacts are in `reports/study/r1`
+    run r1 COMPLETED: 1 of 1 stage completed; the artifacts are in `reports/study/r1`; `checkstone report r1` writes the report
     ");
+}
+
+/// Nobody has to guess why a run cannot be resumed that is running.
+#[test]
+fn a_run_that_is_running_is_not_resumed_and_that_is_told() {
+    let waits = "command = 'touch begun; until test -e go; do sleep 0.02; done'";
+    let project = Project::new(&plan(&[stage("S01_wait_long", waits)]));
+    let child = project.start(&[]);
+    project.wait_for("begun");
+    for arguments in [&["resume"] as &[&str], &["resume", "r1"]] {
+        let told = project.output(arguments);
+        let since =
+            told.stderr.split("since ").nth(1).and_then(|rest| rest.lines().next()).unwrap_or_default();
+        assert_eq!(since.len(), "2026-11-16 09:15 UTC".len(), "{told:?}");
+        assert_eq!(
+            (told.code, told.stderr.replace(since, "[time]").as_str()),
+            (
+                Some(4),
+                "error: run `r1` of study has been running since [time]\n\
+                 hint: `checkstone watch r1` follows it; `checkstone abort r1` ends it\n"
+            )
+        );
+    }
+    project.workplace.write("go", "");
+    assert_eq!(finish(child).code, Some(0));
 }
 
 /// What a stage leaves running does not outlive it, and whoever counted on it is told.

@@ -1,0 +1,78 @@
+//! Takes a whole run away: what it published, its checkpoints and its record. The record goes last: while it is there, so is the
+//! run, and whoever prunes after a kill finishes the work. What only that run held in the store is freed by `prune`.
+
+use std::io;
+
+use files::{FileError, Folder, random_id};
+
+use crate::layout::{CHECKPOINTS, Layout, REPORTS};
+use crate::store::{Store, StoreError};
+
+/// Files, and their room on the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Room {
+    pub files: usize,
+    pub bytes: u64,
+}
+
+impl std::ops::AddAssign for Room {
+    fn add_assign(&mut self, other: Self) {
+        self.files += other.files;
+        self.bytes += other.bytes;
+    }
+}
+
+/// The folder with what a run published, and the one with its checkpoints and its record; in the order in which they go.
+fn folders(layout: &Layout) -> Result<[Folder; 2], FileError> {
+    let title = Folder::open(layout.root())?.folder(REPORTS)?.folder(layout.title())?;
+    let checkpoints = title.folder(CHECKPOINTS)?;
+    Ok([title, checkpoints])
+}
+
+/// What the run's own folders take.
+pub fn room_of_run(layout: &Layout) -> Result<Room, FileError> {
+    let mut room = Room::default();
+    for folder in folders(layout)? {
+        room += room_below(&folder, layout.run())?;
+    }
+    Ok(room)
+}
+
+/// The caller has the run in hand, so that nobody writes to it.
+pub fn remove_run(layout: &Layout) -> Result<Room, StoreError> {
+    let mut freed = Room::default();
+    let folders = folders(layout)?;
+    let [_, checkpoints] = &folders;
+    let temporary = Store::made(checkpoints)?.temporary()?;
+    for folder in &folders {
+        let room = room_below(folder, layout.run())?;
+        let name = format!("pruned-{}", random_id());
+        // It vanishes at once, and is then taken apart.
+        match folder.rename(layout.run(), &temporary, &name) {
+            Ok(()) => {
+                folder.sync()?;
+                temporary.remove_all(&name)?;
+                freed += room;
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(freed)
+}
+
+/// Files with a second name elsewhere free nothing.
+fn room_below(folder: &Folder, name: &str) -> Result<Room, FileError> {
+    let mut room = Room::default();
+    let Some(stat) = folder.stat(name)? else { return Ok(room) };
+    if rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir() {
+        let inner = folder.folder(name)?;
+        for (name, _) in inner.entries()? {
+            room += room_below(&inner, &name)?;
+        }
+    } else if stat.st_nlink == 1 {
+        room.files = 1;
+        room.bytes = u64::try_from(stat.st_blocks).unwrap_or_default() * 512;
+    }
+    Ok(room)
+}

@@ -1,0 +1,108 @@
+//! Old runs of a project taken away, to free their room. The newest of each title stay, and of those the newest that is
+//! complete, however many newer ones there are; so does every run that somebody has in hand.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use checkpoint::layout::Layout;
+use checkpoint::{Room, StoreError};
+use files::FileError;
+use jiff::Timestamp;
+
+use crate::control;
+use crate::hold::{self, HoldError, HoldKind, TakeError};
+use crate::output::{ListedRun, PrunedRun, RunPruneOutput};
+use crate::record::Record;
+use crate::runs::{self, FoundRun};
+
+#[derive(Debug, thiserror::Error)]
+pub enum PruneError {
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("cannot take the run `{run}` in hand")]
+    Take { run: String, source: TakeError },
+    #[error("cannot forget the run `{run}`")]
+    Forget { run: String, source: HoldError },
+}
+
+/// Which runs may go.
+#[derive(Clone, Copy, Debug)]
+pub struct RunRetention {
+    /// So many of each title stay.
+    pub keep: usize,
+    /// Those that were written to since stay.
+    pub older_than: Option<Timestamp>,
+}
+
+impl RunRetention {
+    /// Those that may go, the newest first.
+    fn expired(self, all: &[FoundRun]) -> Vec<&FoundRun> {
+        let mut seen: HashMap<&str, (usize, bool)> = HashMap::new();
+        let mut expired = Vec::new();
+        for run in all {
+            let (count, has_complete) = seen.entry(run.layout.title()).or_default();
+            *count += 1;
+            let is_newest_complete = !*has_complete && is_complete(&run.layout);
+            *has_complete |= is_newest_complete;
+            let is_old = self.older_than.is_none_or(|limit| run.changed_at < limit);
+            if *count > self.keep && is_old && !is_newest_complete && !control::is_taken(&run.layout) {
+                expired.push(run);
+            }
+        }
+        expired
+    }
+}
+
+fn is_complete(layout: &Layout) -> bool {
+    Record::read(&layout.events()).is_ok_and(|record| !record.is_unfinished())
+}
+
+/// What would go, and how much room that would free at least: what only those runs hold in the store comes to it.
+pub fn prunable(root: &Path, retention: RunRetention) -> Result<RunPruneOutput, PruneError> {
+    let all = runs::all(root);
+    let mut output = RunPruneOutput::default();
+    for run in retention.expired(&all) {
+        output.add(ListedRun::of(run), checkpoint::room_of_run(&run.layout)?);
+    }
+    output.kept = all.len() - output.removed.len();
+    Ok(output)
+}
+
+/// Takes them away, and frees what only they held.
+pub fn prune(root: &Path, retention: RunRetention, kind: &HoldKind) -> Result<RunPruneOutput, PruneError> {
+    let all = runs::all(root);
+    let mut output = RunPruneOutput::default();
+    for run in retention.expired(&all) {
+        let listed = ListedRun::of(run);
+        // Until it is gone nobody else may take it in hand; somebody may have been faster.
+        let name = || run.layout.run().to_owned();
+        let hold = match hold::take(&run.layout, kind) {
+            Ok(hold) => hold,
+            Err(TakeError::Busy { .. }) => continue,
+            Err(source) => return Err(PruneError::Take { run: name(), source }),
+        };
+        output.add(listed, checkpoint::remove_run(&run.layout)?);
+        hold.forget().map_err(|source| PruneError::Forget { run: name(), source })?;
+    }
+    // Of every title, for a killed one may have left something to free.
+    let mut titles: Vec<&Layout> = all.iter().map(|run| &run.layout).collect();
+    titles.sort_by_key(|layout| layout.title());
+    titles.dedup_by_key(|layout| layout.title());
+    for of_title in titles {
+        let freed = checkpoint::prune(of_title, usize::MAX)?;
+        output.freed_files += freed.freed_files;
+        output.freed_bytes += freed.freed_bytes;
+    }
+    output.kept = all.len() - output.removed.len();
+    Ok(output)
+}
+
+impl RunPruneOutput {
+    fn add(&mut self, run: ListedRun, room: Room) {
+        self.freed_files += room.files;
+        self.freed_bytes += room.bytes;
+        self.removed.push(PrunedRun { run, bytes: room.bytes });
+    }
+}
