@@ -76,3 +76,38 @@ fn text_of(error: &object_store::Error) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_service_answers_becomes_something_to_do() {
+        let address: BucketAddress = "s3://lab/runs".parse().unwrap();
+        let told = |answer: &str| {
+            let error = object_store::Error::Generic { store: "S3", source: answer.into() };
+            BucketError::of(&address, error).to_string()
+        };
+        assert_eq!(
+            told("404: <Code>NoSuchBucket</Code>"),
+            "there is no bucket `lab`: create it, or correct `store` in your configuration"
+        );
+        assert_eq!(
+            told("400: <Code>ExpiredToken</Code>"),
+            "the credentials for `s3://lab/runs` have expired: renew them, then resume the run"
+        );
+        assert_eq!(
+            told("501 Not Implemented"),
+            "`s3://lab/runs` has no conditional put (`If-None-Match`), without which two hosts could overwrite each other: use a \
+             service that has, such as AWS S3, MinIO or SeaweedFS"
+        );
+        assert_eq!(
+            told("507 Insufficient Storage"),
+            "`s3://lab/runs` has no room left: free some there, then resume the run"
+        );
+        assert_eq!(
+            told("error sending request for url (http://127.0.0.1:1/)"),
+            "`s3://lab/runs` does not answer: check `AWS_ENDPOINT_URL` and the network, then resume the run"
+        );
+    }
+}
