@@ -12,7 +12,7 @@ use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::path::Path;
 use object_store::{
     Attribute, AttributeValue, Attributes, Error, GetResult, ObjectStore, ObjectStoreExt as _, PutMode,
-    PutMultipartOptions, PutOptions, PutPayload, WriteMultipart,
+    PutMultipartOptions, PutOptions, PutPayload, RetryConfig, WriteMultipart,
 };
 use sha2::{Digest as _, Sha256};
 use tokio::runtime::Runtime;
@@ -29,8 +29,10 @@ const AT_ONCE: usize = 16;
 const FREED_AT_ONCE: usize = 1000;
 /// What nothing refers to stays so long: somebody may have put it whose checkpoint is not committed yet.
 const GRACE: Duration = Duration::from_secs(24 * 60 * 60);
-/// A request is tried again for so long.
+/// A request is tried again for so long: a service that is restarted costs waiting, not work.
 const PATIENCE: Duration = Duration::from_secs(180);
+/// The first one, for an address may be wrong.
+const FIRST_PATIENCE: Duration = Duration::from_secs(20);
 
 const EXECUTABLE: &str = "executable";
 
@@ -51,6 +53,8 @@ pub struct FetchedContent {
 pub struct ContentBucket {
     address: BucketAddress,
     store: Arc<AmazonS3>,
+    /// The same with less patience.
+    first: AmazonS3,
     runtime: Runtime,
     scope: Path,
 }
@@ -69,8 +73,6 @@ impl ContentBucket {
         let address = access.address.clone();
         let wrong = |source| BucketError::Configuration { address: access.address.to_string(), source: Box::new(source) };
         let mut builder = AmazonS3Builder::new().with_bucket_name(&address.bucket);
-        let retry = object_store::RetryConfig { retry_timeout: PATIENCE, max_retries: 60, ..Default::default() };
-        builder = builder.with_retry(retry);
         for (name, value) in &access.options {
             if let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>() {
                 // Somebody who names an address without TLS means it.
@@ -80,11 +82,15 @@ impl ContentBucket {
                 builder = builder.with_config(key, value);
             }
         }
-        let store = Arc::new(builder.build().map_err(wrong)?);
+        let with_patience = |retry_timeout| {
+            let retry = RetryConfig { retry_timeout, max_retries: usize::MAX, ..RetryConfig::default() };
+            builder.clone().with_retry(retry).build().map_err(wrong)
+        };
+        let (store, first) = (Arc::new(with_patience(PATIENCE)?), with_patience(FIRST_PATIENCE)?);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let parts = address.prefix.split('/').filter(|part| !part.is_empty()).chain(scope.iter().copied());
         let scope = parts.map(object_store::path::PathPart::from).collect();
-        Ok(Self { address, store, runtime, scope })
+        Ok(Self { address, store, first, runtime, scope })
     }
 
     pub fn address(&self) -> &BucketAddress {
@@ -103,7 +109,12 @@ impl ContentBucket {
     /// Whether the service keeps two who make the same object apart.
     pub fn check(&self) -> Result<(), BucketError> {
         let name = format!(".check-{}", files::random_id());
-        let claimed = (self.claim(&name)?, self.claim(&name)?);
+        let first = self.claim_at(&self.first, &name).map_err(|error| match error {
+            // Some services do not let anybody without the right to make buckets know that there is none.
+            BucketError::Denied { .. } => self.is_missing().unwrap_or(error),
+            error => error,
+        });
+        let claimed = (first?, self.claim(&name)?);
         let _ = self.runtime.block_on(self.store.delete(&self.scope.clone().join(name)));
         match claimed {
             (true, false) => Ok(()),
@@ -113,9 +124,18 @@ impl ContentBucket {
 
     /// Whether this is the first to make an object of that name.
     pub fn claim(&self, name: &str) -> Result<bool, BucketError> {
+        self.claim_at(&self.store, name)
+    }
+
+    fn is_missing(&self) -> Option<BucketError> {
+        let listed = self.runtime.block_on(self.first.list(Some(&self.scope)).try_next());
+        listed.err().map(|error| self.failed(error)).filter(|error| matches!(error, BucketError::NoBucket { .. }))
+    }
+
+    fn claim_at(&self, store: &AmazonS3, name: &str) -> Result<bool, BucketError> {
         let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
         let path = self.scope.clone().join(name);
-        let put = self.store.put_opts(&path, PutPayload::from_static(b"claimed"), options);
+        let put = store.put_opts(&path, PutPayload::from_static(b"claimed"), options);
         match self.runtime.block_on(put) {
             Ok(_) => Ok(true),
             Err(Error::AlreadyExists { .. }) => Ok(false),

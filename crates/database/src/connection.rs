@@ -17,8 +17,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
-    #[error("`{address}` did not answer for {} s", waited.as_secs())]
-    NoAnswer { address: String, waited: Duration, source: postgres::Error },
+    #[error("`{address}` does not answer: check the address, and that the server runs")]
+    NoAnswer { address: String, source: postgres::Error },
     #[error("`{address}` refuses the connection")]
     Refused { address: String, source: postgres::Error },
     #[error("`{address}` cannot be reached by TLS: this machine has no certificates to check it by")]
@@ -76,9 +76,8 @@ impl Connection {
                 Err(error) => error,
             };
             self.client = None;
-            let waited = began.elapsed();
-            if waited >= self.patience {
-                return Err(DatabaseError::NoAnswer { address: self.address.to_string(), waited, source: error });
+            if began.elapsed() >= self.patience {
+                return Err(DatabaseError::NoAnswer { address: self.address.to_string(), source: error });
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);

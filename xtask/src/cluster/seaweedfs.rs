@@ -24,8 +24,7 @@ pub(super) fn up(folder: &Path) -> Result<Vec<(String, String)>, String> {
     if processes_with(&data).is_empty() {
         start(folder, &weed, &data, [master, volume, filer, s3])?;
     }
-    wait_until("SeaweedFS answers", || answers(s3) && answers(filer))?;
-    wait_until("the bucket is there", || has_bucket(&weed, master, filer))?;
+    wait_until("the bucket is there", || status(s3, "GET", "/").is_some() && has_bucket(filer))?;
     let variables = [
         ("CHECKSTONE_STORE", format!("s3://{BUCKET}/runs")),
         ("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{s3}")),
@@ -53,7 +52,8 @@ fn start(folder: &Path, weed: &Path, data: &Path, ports: [u16; 4]) -> Result<(),
     let failed = |error: std::io::Error| error.to_string();
     fs_err::create_dir_all(data).map_err(failed)?;
     let identities = folder.join("identities.json");
-    let actions = r#"["Admin","Read","Write","List","Tagging"]"#;
+    // Without the right to make buckets, so that a wrong name is an error.
+    let actions = r#"["Read","Write","List","Tagging"]"#;
     let identity = format!(
         r#"{{"identities":[{{"name":"{KEY}","credentials":[{{"accessKey":"{KEY}","secretKey":"{SECRET}"}}],"actions":{actions}}}]}}"#
     );
@@ -68,40 +68,28 @@ fn start(folder: &Path, weed: &Path, data: &Path, ports: [u16; 4]) -> Result<(),
     server.arg(format!("-s3.config={}", identities.display()));
     // Every bucket has volumes of its own, and many small ones are better than a few that are full.
     server.args(["-volume.max=100", "-master.volumeSizeLimitMB=64"]);
+    // There is nobody else to elect.
+    server.arg("-master.electionTimeout=500ms");
     server.current_dir(folder).stdin(Stdio::null());
     let [out, err] = [log().map_err(failed)?, log().map_err(failed)?];
     server.stdout(std::fs::File::from(out)).stderr(std::fs::File::from(err));
     server.spawn().map_err(failed).map(drop)
 }
 
-fn answers(port: u16) -> bool {
-    let asked = || -> std::io::Result<Vec<u8>> {
-        let mut stream = TcpStream::connect(("127.0.0.1", port))?;
-        stream.set_read_timeout(Some(Duration::from_secs(2)))?;
-        stream.write_all(b"GET / HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")?;
-        let mut answer = vec![0; 12];
-        stream.read_exact(&mut answer)?;
-        Ok(answer)
-    };
-    asked().is_ok_and(|answer| answer.starts_with(b"HTTP/1."))
+/// The status of the answer to one request; none while nobody answers.
+fn status(port: u16, method: &str, path: &str) -> Option<u16> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(2))).ok()?;
+    let request = format!("{method} {path} HTTP/1.0\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n");
+    stream.write_all(request.as_bytes()).ok()?;
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).ok()?;
+    std::str::from_utf8(answer.get(9..)?).ok()?.parse().ok()
 }
 
-/// Whether it is there, or was made just now.
-fn has_bucket(weed: &Path, master: u16, filer: u16) -> bool {
-    let shell = |command: &str| {
-        let mut shell = Command::new(weed);
-        shell.arg("shell").arg(format!("-master=127.0.0.1:{master}")).arg(format!("-filer=127.0.0.1:{filer}"));
-        let mut child = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
-        child.stdin.take()?.write_all(command.as_bytes()).ok()?;
-        let output = child.wait_with_output().ok()?;
-        String::from_utf8(output.stdout).ok()
-    };
-    let is_listed = || {
-        let listed = shell("s3.bucket.list\n").unwrap_or_default();
-        listed.lines().any(|line| line.trim_start_matches(['>', ' ']).starts_with(BUCKET))
-    };
-    is_listed() || {
-        shell(&format!("s3.bucket.create -name {BUCKET}\n"));
-        is_listed()
-    }
+/// Whether it is there, or was made just now: a bucket is a folder of the filer.
+fn has_bucket(filer: u16) -> bool {
+    let path = format!("/buckets/{BUCKET}/");
+    let is_there = || status(filer, "GET", &path) == Some(200);
+    is_there() || (status(filer, "POST", &path).is_some() && is_there())
 }

@@ -56,7 +56,7 @@ fn contents_come_back_as_they_were_and_are_freed() {
 fn one_of_sixteen_claims_a_name() {
     let Some(_servers) = shared() else { return };
     let bucket = bucket();
-    for round in 0..count("CHECKSTONE_SOAK_ROUNDS", 20) {
+    for round in 0..count("CHECKSTONE_SOAK_CLAIMS", 2) {
         let name = format!("claim-{round}");
         let claimed: Vec<bool> = std::thread::scope(|scope| {
             let claims: Vec<_> = (0..16).map(|_| scope.spawn(|| bucket.claim(&name).unwrap())).collect();
