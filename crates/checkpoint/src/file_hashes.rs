@@ -43,10 +43,15 @@ impl FileHashes {
         Self { store: store.ok().flatten() }
     }
 
+    /// A moment by the clock of the file system, for [`Identity::is_settled`].
+    pub fn tick(&self) -> Option<Identity> {
+        self.store.as_ref().and_then(|store| store.tick().ok())
+    }
+
     /// `name` is what the file is remembered by: its path below the root, if it is there. Reads for as long as it may go on.
     pub fn content(&self, name: &str, file: &File, may_go_on: &dyn Fn() -> bool) -> io::Result<FileContent> {
         // Made before the file is looked at, so that whoever changes it while it is read leaves a later time.
-        let tick = self.store.as_ref().and_then(|store| store.tick().ok());
+        let tick = self.tick();
         let identity = Identity::of(file)?;
         // As it is now: others learn something meanwhile, such as who saves a checkpoint.
         let known =

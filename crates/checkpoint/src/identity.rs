@@ -27,12 +27,22 @@ impl Identity {
         path.symlink_metadata().ok().filter(Metadata::is_file).map(|metadata| Self::new(&metadata))
     }
 
+    /// Of a folder: another one once something in it was made, renamed or removed.
+    pub fn of_folder(path: &Path) -> Option<Self> {
+        path.metadata().ok().filter(Metadata::is_dir).map(|metadata| Self::new(&metadata))
+    }
+
     fn new(metadata: &Metadata) -> Self {
         let nanoseconds =
             |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
         let modified = nanoseconds(metadata.mtime(), metadata.mtime_nsec());
         let changed = nanoseconds(metadata.ctime(), metadata.ctime_nsec());
         Self(metadata.dev(), metadata.ino(), metadata.len(), modified, changed)
+    }
+
+    /// What differs once its content was written, and not once it was linked to or given other permissions.
+    pub fn written(&self) -> (u64, u64, u64, i64) {
+        (self.0, self.1, self.2, self.3)
     }
 
     pub fn size(&self) -> u64 {

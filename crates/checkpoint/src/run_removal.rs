@@ -4,6 +4,7 @@
 use std::io;
 
 use files::{FileError, Folder, random_id};
+use rustix::fs::FileType;
 
 use crate::layout::{CHECKPOINTS, Layout, REPORTS};
 use crate::store::{Store, StoreError};
@@ -45,6 +46,10 @@ pub fn remove_run(layout: &Layout) -> Result<Room, StoreError> {
     let [_, checkpoints] = &folders;
     let temporary = Store::made(checkpoints)?.temporary()?;
     for folder in &folders {
+        // A file or a link of that name is not a run's.
+        if !is_folder(folder, layout.run())? {
+            continue;
+        }
         let room = room_below(folder, layout.run())?;
         let name = format!("pruned-{}", random_id());
         // It vanishes at once, and is then taken apart.
@@ -61,11 +66,16 @@ pub fn remove_run(layout: &Layout) -> Result<Room, StoreError> {
     Ok(freed)
 }
 
+fn is_folder(folder: &Folder, name: &str) -> Result<bool, FileError> {
+    let stat = folder.stat(name)?;
+    Ok(stat.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir()))
+}
+
 /// Files with a second name elsewhere free nothing.
 fn room_below(folder: &Folder, name: &str) -> Result<Room, FileError> {
     let mut room = Room::default();
     let Some(stat) = folder.stat(name)? else { return Ok(room) };
-    if rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir() {
+    if FileType::from_raw_mode(stat.st_mode).is_dir() {
         let inner = folder.folder(name)?;
         for (name, _) in inner.entries()? {
             room += room_below(&inner, &name)?;

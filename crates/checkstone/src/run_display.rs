@@ -20,7 +20,7 @@ use run::plan::{DEFAULT_DURATION, NOTHING_TO_RUN, Plan};
 use run::record::Record;
 use run::state::{RunState, StageState};
 use supervise::marker::Marker;
-use text::{Cell, Column, Table, counted};
+use text::{Cell, Column, Table, counted, shell_word};
 use transcript::visible;
 
 use crate::error::{CommandError, ErrorKind};
@@ -392,13 +392,14 @@ pub(crate) fn summary(record: &Record, plan: &Plan, layout: &Layout, width: Opti
     }
     let mut text = table.lines(width);
     let done = stages.iter().filter(|(id, _)| record.stage(id).state == StageState::Completed).count();
-    let run = visible(layout.run());
+    let (run, word) = (visible(layout.run()), shell_word(layout.run()));
     let published = visible(&layout.relative(&layout.run_directory()));
     let (style, next) = match record.state {
-        RunState::Completed => {
-            (GOOD, format!("the artifacts are in `{published}`; `checkstone report {run}` writes the report"))
-        }
-        _ => (DOUBTFUL, format!("`checkstone resume {run}` goes on with it")),
+        RunState::Completed => (
+            GOOD,
+            format!("the artifacts are in `{published}`; `checkstone report {word}` writes the report"),
+        ),
+        _ => (DOUBTFUL, format!("`checkstone resume {word}` goes on with it")),
     };
     let progress = match stages.len() {
         0 => NOTHING_TO_RUN.to_owned(),

@@ -18,6 +18,7 @@ use run::plan::{Plan, Problems, Resources, SetParameter};
 use run::record::{self, Record, RecordError};
 use run::runs::{self, FoundRun};
 use run::state::RunState;
+use text::shell_word;
 
 use crate::environment;
 use crate::error::{CommandError, ErrorKind};
@@ -102,7 +103,7 @@ pub(crate) fn is_running(layout: &Layout, record: &Record) -> CommandError {
     let (title, run) = (layout.title(), layout.run());
     let since = record.taken_at.strftime("%Y-%m-%d %H:%M UTC");
     CommandError::refused(format!("run `{run}` of {title} has been running since {since}"))
-        .hint(format!("`checkstone watch {run}` follows it; `checkstone abort {run}` ends it"))
+        .hint(hint_at_running(run))
 }
 
 fn is_changed(layout: &Layout, record: &Record) -> bool {
@@ -155,6 +156,15 @@ impl From<NameError> for CommandError {
     }
 }
 
+fn hint_at_running(run: &str) -> String {
+    let run = shell_word(run);
+    format!("`checkstone watch {run}` follows it; `checkstone abort {run}` ends it")
+}
+
+pub(crate) fn hint_at_resume(run: &str) -> String {
+    format!("`checkstone resume {}` continues it", shell_word(run))
+}
+
 /// The engine does not know the run by the name that a person types.
 pub(crate) fn engine_error(error: EngineError, run: &str) -> CommandError {
     let kind = match &error {
@@ -169,10 +179,8 @@ pub(crate) fn engine_error(error: EngineError, run: &str) -> CommandError {
     };
     let told = CommandError::of(kind, &error);
     match error {
-        EngineError::Exists { .. } => told.hint(format!("`checkstone resume {run}` continues it")),
-        EngineError::Busy { .. } => {
-            told.hint(format!("`checkstone watch {run}` follows it; `checkstone abort {run}` ends it"))
-        }
+        EngineError::Exists { .. } => told.hint(hint_at_resume(run)),
+        EngineError::Busy { .. } => told.hint(hint_at_running(run)),
         EngineError::OtherTitle { .. } => {
             told.hint("`--recorded-plan` uses the plan that the run was started with")
         }
@@ -183,7 +191,7 @@ pub(crate) fn engine_error(error: EngineError, run: &str) -> CommandError {
             .hint("install one that can: `cargo install --locked --path crates/checkstone --features full`"),
         EngineError::Survivors { .. } => told.hint("stop them as their owner, then resume again"),
         EngineError::Record(error @ (RecordError::Write { .. } | RecordError::Broken { .. })) => told
-            .hint_at_room(&error, &format!("`checkstone resume {run}` continues it"))
+            .hint_at_room(&error, &hint_at_resume(run))
             .hint("everything up to the last recorded event is kept"),
         EngineError::Record(error) => error.into(),
         _ => told.hint_at_room(&error, "try again"),
@@ -225,7 +233,7 @@ pub(crate) fn plan(
     Ok(PlanText { plan, text, file })
 }
 
-fn unsound(what: &str, problems: &Problems) -> CommandError {
+pub(crate) fn unsound(what: &str, problems: &Problems) -> CommandError {
     let mut lines: Vec<String> =
         problems.0.iter().take(MOST_PROBLEMS).map(|problem| format!("  {problem}")).collect();
     if problems.0.len() > MOST_PROBLEMS {

@@ -6,9 +6,11 @@
 mod language;
 mod lexer;
 mod nature;
+mod python_imports;
 mod script;
 mod text_hash;
 
 pub use nature::{Nature, nature, nature_of_part};
+pub use python_imports::{PythonImport, python_imports};
 pub use script::script_ending;
 pub use text_hash::TextHash;

@@ -15,6 +15,7 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,7 @@ use run::engine::{self, PlanText, Settings};
 use run::event::{Accepted, FORMAT, What};
 use run::fingerprint::{self, Preceding};
 use run::plan::Plan;
+use run::project_code::ProjectCode;
 use run::record::Recorder;
 use run::state::{RunState, StageState};
 use run::surroundings::Surroundings;
@@ -406,6 +408,7 @@ fn record_all_but_one(root: &Path, layout: &Layout, text: &str) {
     let (mut recorder, _) = Recorder::create(&layout.events(), at, planned).expect("a record");
     let mut events = vec![What::RunState { from: RunState::Planned, to: RunState::InProgress, reason: None }];
     let mut known_by: Vec<String> = Vec::new();
+    let code = ProjectCode::new(root, Arc::default());
     for stage in plan.stages.iter().take(9_999) {
         let state = |from, to, accepted| What::StageState {
             stage_id: stage.id.clone(),
@@ -417,7 +420,7 @@ fn record_all_but_one(root: &Path, layout: &Layout, text: &str) {
             accepted,
         };
         let preceding = Preceding::of(&plan, stage, None, |on| known_by.get(on).map(String::as_str));
-        let fingerprint = fingerprint::of_stage(stage, &plan.python, root, &[], &preceding);
+        let fingerprint = fingerprint::of_stage(stage, &plan.python, &code.of_stage(stage), &[], &preceding);
         known_by.push(fingerprint.clone());
         let accepted = Accepted {
             fingerprint,

@@ -22,6 +22,7 @@ use crate::fingerprint::{self, Preceding};
 use crate::input_content::{self, InputContent, InputReader, ReadInput};
 use crate::marker_limit::MarkerLimit;
 use crate::plan::{Input, Kind, Output, Plan, Stage};
+use crate::project_code::ProjectCode;
 use crate::publish;
 use crate::secret_values::WITHHELD;
 use crate::stage_checkpoint::{self, StageCheckpoint, WithWarnings};
@@ -29,6 +30,8 @@ use crate::stage_now::Known;
 use crate::stage_parts;
 
 const FINGERPRINT: &str = "fingerprint";
+/// How the reason ends of an attempt under which something changed.
+pub(crate) const WHILE_IT_RAN: &str = "while it ran";
 
 /// What an attempt needs, and nothing that changes while it runs.
 pub(crate) struct Job {
@@ -44,6 +47,7 @@ pub(crate) struct Job {
     /// What the run's Python stages share.
     pub(crate) python: Arc<PythonSession>,
     pub(crate) hashes: Arc<FileHashes>,
+    pub(crate) code: Arc<ProjectCode>,
     /// What earlier stages have made and this run still needs: it is in every checkpoint.
     pub(crate) earlier: Vec<EarlierArtifact>,
     pub(crate) preceding: Preceding,
@@ -57,6 +61,8 @@ pub(crate) struct Job {
     pub(crate) session: Option<SessionBefore>,
     /// Files of this stage's last own checkpoint, to go on from.
     pub(crate) to_resume: Vec<Artifact>,
+    /// Something had changed under the attempt before it.
+    pub(crate) is_after_change: bool,
     /// The numbers of checkpoints so far.
     pub(crate) execution_count: u64,
 }
@@ -219,12 +225,13 @@ impl RunningAttempt<'_> {
         let artifacts = attempt.join("artifacts");
         publish::make_new_folder(job.layout.root(), &attempt)?;
         publish::make_new_folder(job.layout.root(), &artifacts)?;
+        let written = self.last_written();
         let inputs = self.inputs().map_err(|unaccepted| self.aborted().unwrap_or(unaccepted))?;
         let hashes: Vec<(String, String)> =
             inputs.iter().map(|input| (input.name.clone(), input.sha256.clone())).collect();
-        let (python, root) = (&job.plan.python, job.layout.root());
-        let fingerprint = fingerprint::of_stage(stage, python, root, &hashes, &job.preceding);
-        let parts = stage_parts::of_stage(stage, python, root, &job.preceding);
+        let (python, code) = (&job.plan.python, &job.code.of_stage(stage));
+        let fingerprint = fingerprint::of_stage(stage, python, code, &hashes, &job.preceding);
+        let parts = stage_parts::of_stage(stage, python, code, &job.preceding);
         // For a later attempt, which goes on from this one's checkpoints only where it does the same.
         fs_err::write(attempt.join(FINGERPRINT), &fingerprint)?;
         let environment = self.environment(&artifacts, &fingerprint)?;
@@ -260,24 +267,40 @@ impl RunningAttempt<'_> {
             // It may have written there as well.
             files = outputs(stage, &artifacts, job.plan.most_files)?;
         }
-        let session = (stage.kind == Kind::Python)
-            .then(|| fingerprint::of_session(&fingerprint, job.layout.run(), job.attempt));
+        let session = Some(fingerprint::of_attempt(&fingerprint, job.layout.run(), job.attempt));
         let accepted = Accepted { fingerprint, parts, session, inputs, artifacts: Vec::new() };
-        self.is_known_by_what_it_read(&accepted)?;
+        self.is_known_by_what_it_read(&accepted, &written)?;
         let artifacts = self.publish(&artifacts, &files, ended.state)?;
         Ok(Accepted { artifacts, ..accepted })
     }
 
     /// Nobody knows which content was read of something that changed meanwhile, so that what was made of it is nobody's result.
-    fn is_known_by_what_it_read(&self, began: &Accepted) -> Result<(), Unaccepted> {
-        let Self { job: Job { plan, layout, hashes, preceding, .. }, stage, .. } = *self;
+    fn is_known_by_what_it_read(
+        &self,
+        began: &Accepted,
+        written: &[Option<String>],
+    ) -> Result<(), Unaccepted> {
+        let Self { job: Job { plan, layout, hashes, code, preceding, .. }, stage, .. } = *self;
         // What stages published is read as well: somebody may have written into it.
-        let known = Known { plan, layout, hashes, accepted: &|_| None };
-        let changes = known.changes_since(stage, began, preceding);
+        let known = Known { plan, layout, hashes, code, accepted: &|_| None };
+        let mut changes = known.changes_since(stage, began, preceding);
+        if changes.is_empty() {
+            // Changed and changed back: it may have read the one or the other.
+            let now = self.last_written();
+            let both =
+                stage.inputs.iter().zip(written.iter().zip(&now)).filter(|(_, (then, now))| then != now);
+            changes = both
+                .map(|(input, _)| format!("input `{}` was written to", input.source.shown(plan)))
+                .collect();
+            // Twice is no accident: it does so itself, and leaves it as it was.
+            if self.job.is_after_change {
+                changes.drain(..).for_each(|change| self.warn(format!("{change} {WHILE_IT_RAN}, again")));
+            }
+        }
         if changes.is_empty() {
             return Ok(());
         }
-        Err(self.aborted().unwrap_or_else(|| failed(format!("{} while it ran", changes.join(", ")))))
+        Err(self.aborted().unwrap_or_else(|| failed(format!("{} {WHILE_IT_RAN}", changes.join(", ")))))
     }
 
     /// Output that could not be kept, and processes that were not waited for, are not lost without a word.
@@ -418,6 +441,14 @@ impl RunningAttempt<'_> {
             });
         }
         Ok(described)
+    }
+
+    /// When each input of the project was last written to; nothing of the others.
+    fn last_written(&self) -> Vec<Option<String>> {
+        let Job { plan, layout, .. } = self.job;
+        let of_input =
+            |input: &Input| InputContent::of(plan, layout, &input.source).ok()?.last_written(plan.most_files);
+        self.stage.inputs.iter().map(of_input).collect()
     }
 
     /// Every input with its content as it is now.

@@ -27,6 +27,7 @@ use crate::earlier_runs::EarlierRuns;
 use crate::event::{Accepted, Ending, Event, InstanceNote, What};
 use crate::hold::{HoldKind, TakeError};
 use crate::plan::{LONGEST_WITHOUT_CHECKPOINT, Plan, Problems, Resources, Stage};
+use crate::project_code::ProjectCode;
 use crate::publish::PublishError;
 use crate::record::{RecordError, Recorder, StageRecord};
 use crate::secret_values::SecretValues;
@@ -180,6 +181,7 @@ struct Engine<'a> {
     /// Results were replaced, or checkpoints hold what stages left half-way: there may be something to free at the end.
     may_free: bool,
     hashes: Arc<FileHashes>,
+    code: Arc<ProjectCode>,
     has_told_of_copies: bool,
     sender: Sender<Message>,
     receiver: Receiver<Message>,
@@ -213,6 +215,7 @@ impl<'a> Engine<'a> {
                 && outlook::is_session_made(&plan, &layout, &earlier_runs),
             earlier_runs,
             plan: Arc::new(plan),
+            code: ProjectCode::new(layout.root(), Arc::clone(&hashes)).into(),
             layout,
             python: Arc::new(PythonSession::new(settings)),
             requests,

@@ -189,7 +189,8 @@ pub struct Accepted {
     /// What the fingerprint is made of besides the inputs, each with a short hash, so that a change can be named.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: BTreeMap<String, String>,
-    /// What the session is known by after a Python stage. None of other stages, and in records of older versions.
+    /// What the attempt is known by: the session after a Python stage, and the files that a command leaves besides its outputs.
+    /// None in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     pub inputs: Vec<AcceptedInput>,
@@ -216,6 +217,13 @@ pub struct AcceptedArtifact {
     pub size_bytes: u64,
     /// What the file was known by on its disk; with the same one it need not be read again.
     pub identity: String,
+}
+
+impl Accepted {
+    /// What those go by that come after the stage, and do not only read its outputs.
+    pub(crate) fn known_by(&self) -> &str {
+        self.session.as_ref().unwrap_or(&self.fingerprint)
+    }
 }
 
 impl Event {

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use checkpoint::hash;
@@ -11,13 +10,7 @@ use files::{FileError, Links, regular_file};
 use serde::Serialize;
 
 use crate::plan::{Kind, Plan, Program, Python, Stage};
-
-/// A file that a command names is read up to this size; larger ones are data, and data is declared as an input.
-const LARGEST_SCRIPT: u64 = 16 << 20;
-
-/// What a script is known by, where it is not executable. Other files that a command names may be what it writes.
-const CODE: [&str; 16] =
-    ["awk", "bash", "ipynb", "jl", "js", "lua", "m", "mjs", "php", "pl", "py", "r", "R", "rb", "sh", "sql"];
+use crate::project_code::StageCode;
 
 #[derive(Serialize)]
 struct Basis<'a> {
@@ -29,7 +22,9 @@ struct Basis<'a> {
     directory: &'a Path,
     outputs: Vec<&'a str>,
     inputs: &'a [(String, String)],
-    scripts: Vec<(String, String)>,
+    scripts: &'a [(String, String)],
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    modules: &'a BTreeMap<String, String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     dependencies: &'a BTreeMap<String, BTreeSet<String>>,
     /// Absent where the stage is a command, as it was before there were other kinds.
@@ -53,23 +48,25 @@ struct KernelBasis<'a> {
 pub struct Preceding {
     /// What the session that a cell runs in is known by (`Accepted::session` of the Python stage before it).
     pub session: Option<String>,
-    /// The fingerprints of the stages that it names in `dependencies`, by their ids in the plan. What they leave besides their
-    /// outputs is seen by nobody, so that they count as a whole.
+    /// What the stages that it names in `dependencies` are known by, by their ids in the plan. What an attempt of them leaves
+    /// besides its outputs is seen by nobody, so that each counts as a whole.
     pub dependencies: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Preceding {
-    /// `fingerprint` is what a stage, by its place, is known by.
+    /// `known_by` is what a stage, by its place, is known by.
     pub fn of<'a>(
         plan: &Plan,
         stage: &Stage,
         session: Option<String>,
-        fingerprint: impl Fn(usize) -> Option<&'a str>,
+        known_by: impl Fn(usize) -> Option<&'a str>,
     ) -> Self {
         let mut dependencies: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (named, place) in named_dependencies(plan, stage) {
-            let fingerprints = dependencies.entry(named.template.clone()).or_default();
-            fingerprints.extend(fingerprint(place).map(str::to_owned));
+            dependencies
+                .entry(named.template.clone())
+                .or_default()
+                .extend(known_by(place).map(str::to_owned));
         }
         Self { session, dependencies }
     }
@@ -84,12 +81,12 @@ pub(crate) fn named_dependencies<'a>(
     named.filter(|(named, _)| stage.kind == Kind::Command || named.kind == Kind::Command)
 }
 
-/// `inputs` are the hashes of the stage's inputs, by name. Scripts and programs of the project that the command names count
-/// with their contents as well. `python` is what the plan says of all cells.
+/// `inputs` are the hashes of the stage's inputs, by name. `code` is what the command runs of the project, `python` what the plan
+/// says of all cells.
 pub fn of_stage(
     stage: &Stage,
     python: &Python,
-    root: &Path,
+    code: &StageCode,
     inputs: &[(String, String)],
     preceding: &Preceding,
 ) -> String {
@@ -103,7 +100,8 @@ pub fn of_stage(
         directory: &stage.directory,
         outputs: stage.outputs.iter().map(|output| output.path.as_str()).collect(),
         inputs,
-        scripts: scripts(stage, root),
+        scripts: &code.scripts,
+        modules: &code.modules,
         dependencies: &preceding.dependencies,
         kernel: (stage.kind == Kind::Python).then_some(KernelBasis {
             kind: "python",
@@ -117,48 +115,10 @@ pub fn of_stage(
     hash::of_bytes(&serde_json::to_vec(&basis).unwrap_or_default())
 }
 
-/// The scripts and programs of the project that a stage names, each with its hash.
-pub(crate) fn scripts(stage: &Stage, root: &Path) -> Vec<(String, String)> {
-    let directory = root.join(&stage.directory);
-    let mut scripts = match stage.kind {
-        Kind::Command => named_files(&stage.command, root, &directory),
-        // The file of a cell is named from the root, wherever the cell is run.
-        Kind::Python => named_files(&stage.command, root, root),
-    };
-    if let Some(verify) = &stage.verify {
-        scripts.extend(named_files(verify, root, &directory));
-    }
-    scripts
-}
-
-/// What the session is known by after an accepted attempt of a Python stage. Another attempt may have left other variables,
-/// although its fingerprint is the same.
-pub(crate) fn of_session(fingerprint: &str, run: &str, attempt: u32) -> String {
+/// What an accepted attempt is known by. Another one may have left other variables or other files, although its fingerprint is the
+/// same.
+pub(crate) fn of_attempt(fingerprint: &str, run: &str, attempt: u32) -> String {
     hash::of_bytes(format!("{fingerprint} {run} {attempt}").as_bytes())
-}
-
-fn named_files(program: &Program, root: &Path, directory: &Path) -> Vec<(String, String)> {
-    let words: Vec<&str> = match program {
-        Program::Words(words) => words.iter().map(String::as_str).collect(),
-        Program::Shell(text) => text
-            .split(|c: char| c.is_whitespace() || ";|&()<>\"'`".contains(c))
-            .filter(|word| !word.is_empty())
-            .collect(),
-    };
-    let hashed = |word: &str| {
-        let path = directory.join(word);
-        let metadata = path.symlink_metadata().ok()?;
-        let is_code = metadata.permissions().mode() & 0o111 != 0
-            || path.extension().is_some_and(|extension| CODE.iter().any(|code| extension == *code));
-        let is_script =
-            metadata.is_file() && is_code && metadata.len() <= LARGEST_SCRIPT && path.starts_with(root);
-        is_script.then(|| of_file(&path).ok()).flatten()
-    };
-    words.into_iter().filter_map(|word| Some((word.to_owned(), hashed(word)?))).collect()
-}
-
-fn of_file(path: &Path) -> io::Result<String> {
-    Ok(hash::of_file(&open_regular(path)?)?.sha256)
 }
 
 /// A file to read that has an end. Callers name it in their own sentence, so that the error need not.
@@ -173,15 +133,20 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::plan::Plan;
+    use crate::project_code::ProjectCode;
 
     fn fingerprint(root: &Path, python: &str, stage: &str) -> String {
         let text = format!(
             "title = \"t\"\n[python]\n{python}\n[[stage]]\nstageId = \"S01_do_work\"\ngoal = \"Do the work\"\n{stage}\n"
         );
         let plan = Plan::read("plan.toml", &text, root).unwrap();
-        of_stage(plan.stages.first().unwrap(), &plan.python, root, &[], &Preceding::default())
+        let stage = plan.stages.first().unwrap();
+        let code = ProjectCode::new(root, Arc::default()).of_stage(stage);
+        of_stage(stage, &plan.python, &code, &[], &Preceding::default())
     }
 
     /// What decides what a cell does makes it another one.

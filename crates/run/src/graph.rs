@@ -80,7 +80,8 @@ impl Graph {
         }
         for waiting in plan.waiting() {
             places.insert(waiting.id.clone(), boxes.len());
-            boxes.push(StageBox { id: waiting.id, instances: Instances::Later, after: Vec::new(), rank: 0 });
+            let instances = if waiting.is_fan_out { Instances::Later } else { Instances::One };
+            boxes.push(StageBox { id: waiting.id, instances, after: Vec::new(), rank: 0 });
             names.push(waiting.waits_for);
         }
         // A cell begins with what the one before it left in the session.

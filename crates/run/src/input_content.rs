@@ -6,19 +6,39 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use checkpoint::layout::{Layout, NameError};
-use checkpoint::{FileHashes, hash};
+use checkpoint::{FileHashes, Identity, hash};
 use serde::Serialize;
 
 use crate::event::Accepted;
 use crate::fingerprint;
 use crate::plan::{Input, InputSource, Plan, Scalar};
-use crate::publish;
+use crate::project_code::is_executable;
+use crate::publish::{self, PublishError};
 
 /// An input, found.
 #[derive(Debug)]
 pub(crate) enum InputContent {
-    One(PathBuf),
+    One(PathBuf, Maker),
     Gathered(Vec<GatheredOutput>),
+}
+
+/// Who made a file or a folder that is read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Maker {
+    /// A person: it also counts whether a file can be executed, and which folders are empty.
+    Person,
+    /// A stage, whose results are known by the contents of files alone.
+    Stage,
+}
+
+impl Maker {
+    /// What counts in a folder.
+    fn entries(self, folder: &Path, most: usize) -> Result<Vec<String>, PublishError> {
+        match self {
+            Self::Person => publish::entries_up_to(folder, most),
+            Self::Stage => publish::files_up_to(folder, most),
+        }
+    }
 }
 
 /// The output of one instance, as a stage that gathers them reads of it.
@@ -37,8 +57,8 @@ impl InputContent {
             Ok(layout.published(id)?.join(path))
         };
         Ok(match source {
-            InputSource::Project(path) => Self::One(layout.root().join(path)),
-            InputSource::Output { stage, path } => Self::One(published(*stage, path)?),
+            InputSource::Project(path) => Self::One(layout.root().join(path), Maker::Person),
+            InputSource::Output { stage, path } => Self::One(published(*stage, path)?, Maker::Stage),
             InputSource::Gathered { stages, path } => {
                 let gathered = stages.iter().filter_map(|place| Some((place, plan.stages.get(*place)?)));
                 let gathered = gathered.map(|(place, stage)| {
@@ -56,22 +76,34 @@ impl InputContent {
     /// What it is known by without reading it; `None` if it has to be read.
     pub(crate) fn identity(&self, most_files: usize) -> Option<String> {
         match self {
-            Self::One(path) => identity(path, most_files),
+            Self::One(path, maker) => identity(path, *maker, most_files),
             Self::Gathered(all) => {
-                let each = all
-                    .iter()
-                    .map(|one| Some((&one.stage, &one.parameters, identity(&one.path, most_files)?)));
+                let each = all.iter().map(|one| {
+                    Some((&one.stage, &one.parameters, identity(&one.path, Maker::Stage, most_files)?))
+                });
                 digest(&each.collect::<Option<Vec<_>>>()?)
             }
         }
     }
 
+    /// What differs once somebody has written to it, also if it is the same again. None of what stages made: what is theirs is
+    /// linked to and restored by others.
+    pub(crate) fn last_written(&self, most_files: usize) -> Option<String> {
+        let Self::One(path, Maker::Person) = self else { return None };
+        let written = |path: &Path| Some(Identity::of_path(path)?.written());
+        if !path.is_dir() {
+            return digest(&written(path));
+        }
+        let files = publish::files_up_to(path, most_files).ok()?;
+        digest(&files.iter().map(|file| (file, written(&path.join(file)))).collect::<Vec<_>>())
+    }
+
     /// What it holds now.
     pub(crate) fn read(&self, reader: &InputReader<'_>) -> io::Result<ReadInput> {
         match self {
-            Self::One(path) => reader.read(path),
+            Self::One(path, maker) => reader.read(path, *maker),
             Self::Gathered(all) => {
-                let each = all.iter().map(|one| Ok((one, reader.read(&one.path)?)));
+                let each = all.iter().map(|one| Ok((one, reader.read(&one.path, Maker::Stage)?)));
                 together(each.collect::<io::Result<_>>()?, |one, part| (&one.stage, &one.parameters, part))
             }
         }
@@ -80,7 +112,7 @@ impl InputContent {
     /// As a person names it.
     pub(crate) fn shown(&self) -> String {
         match self {
-            Self::One(path) => path.display().to_string(),
+            Self::One(path, _) => path.display().to_string(),
             Self::Gathered(all) => all.first().map_or(String::new(), |one| one.path.display().to_string()),
         }
     }
@@ -88,7 +120,7 @@ impl InputContent {
     /// What the stage's variable for it is set to; lists are written below `folder`.
     pub(crate) fn value(&self, input: &Input, folder: &Path) -> io::Result<PathBuf> {
         let all = match self {
-            Self::One(path) => return Ok(path.clone()),
+            Self::One(path, _) => return Ok(path.clone()),
             Self::Gathered(all) => all,
         };
         let list = folder.join(format!("input-{}.txt", input.name));
@@ -101,19 +133,23 @@ impl InputContent {
 /// All gathered inputs of a stage as one JSON document; `None` if it has none.
 pub(crate) fn described(inputs: &[(&Input, InputContent)]) -> Option<Vec<u8>> {
     let gathered = inputs.iter().filter_map(|(input, content)| match content {
-        InputContent::One(_) => None,
+        InputContent::One(..) => None,
         InputContent::Gathered(all) => Some((&input.name, all)),
     });
     let gathered: BTreeMap<_, _> = gathered.collect();
     if gathered.is_empty() { None } else { serde_json::to_vec_pretty(&gathered).ok() }
 }
 
-fn identity(path: &Path, most_files: usize) -> Option<String> {
+fn identity(path: &Path, maker: Maker, most_files: usize) -> Option<String> {
     if !path.is_dir() {
         return publish::identity(path);
     }
-    let files = publish::files_up_to(path, most_files).ok()?;
-    let each = files.iter().map(|file| Some((file, publish::identity(&path.join(file))?)));
+    let entries = maker.entries(path, most_files).ok()?;
+    let of_entry = |entry: &str| match entry.ends_with('/') {
+        true => Some(String::new()),
+        false => publish::identity(&path.join(entry)),
+    };
+    let each = entries.iter().map(|entry| Some((entry, of_entry(entry)?)));
     digest(&each.collect::<Option<Vec<_>>>()?)
 }
 
@@ -136,18 +172,26 @@ pub(crate) struct InputReader<'a> {
 }
 
 impl InputReader<'_> {
-    fn read(&self, path: &Path) -> io::Result<ReadInput> {
+    fn read(&self, path: &Path, maker: Maker) -> io::Result<ReadInput> {
         if !path.is_dir() {
             let file = fingerprint::open_regular(path)?;
             let content = self.hashes.content(&self.layout.relative(path), &file, self.may_go_on)?;
             // A link is not known by what it leads to.
             let identity = content.identity.map(|identity| identity.to_string());
             let identity = identity.filter(|identity| publish::identity(path).as_ref() == Some(identity));
-            return Ok(ReadInput { sha256: content.sha256, identity });
+            let sha256 = match maker == Maker::Person && is_executable(path) {
+                true => hash::of_bytes(format!("{} executable", content.sha256).as_bytes()),
+                false => content.sha256,
+            };
+            return Ok(ReadInput { sha256, identity });
         }
-        let files = publish::files_up_to(path, self.most_files).map_err(io::Error::other)?;
-        let each = files.iter().map(|file| Ok((file, self.read(&path.join(file))?)));
-        together(each.collect::<io::Result<_>>()?, |file, part| (file, part))
+        let entries = maker.entries(path, self.most_files).map_err(io::Error::other)?;
+        let read = |entry: &String| match entry.ends_with('/') {
+            true => Ok(ReadInput { sha256: String::new(), identity: Some(String::new()) }),
+            false => self.read(&path.join(entry), maker),
+        };
+        let each = entries.iter().map(|entry| Ok((entry, read(entry)?)));
+        together(each.collect::<io::Result<_>>()?, |entry, part| (entry, part))
     }
 }
 

@@ -20,6 +20,7 @@ mod no_python_session;
 pub mod outlook;
 pub mod output;
 pub mod plan;
+pub mod project_code;
 pub mod pruning;
 mod publish;
 #[cfg(feature = "python")]

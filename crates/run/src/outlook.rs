@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use checkpoint::FileHashes;
 use checkpoint::layout::Layout;
@@ -13,6 +14,7 @@ use crate::earlier_runs::{EarlierRuns, EarlierStage};
 use crate::event::{Accepted, AcceptedArtifact};
 use crate::fingerprint::{self, Preceding};
 use crate::plan::{Kind, Plan, SessionTurn, Stage};
+use crate::project_code::ProjectCode;
 use crate::record::{Record, StageRecord};
 use crate::session_order::SessionOrder;
 use crate::stage_now::{Known, is_in_place};
@@ -48,8 +50,8 @@ struct Decided {
     outlook: StageOutlook,
     /// The run that made it, if it is used again.
     made: Option<EarlierStage>,
-    /// What it is known by then, where that can be said already.
-    fingerprint: Option<String>,
+    /// What those go by that name it in `dependencies`; none if it may or may not run.
+    known_by: Option<String>,
 }
 
 /// A new run; `runs` are earlier ones of the same title, the newest first. Nothing of those that are `foreign` is used again.
@@ -111,7 +113,7 @@ fn new_run(plan: &Plan, layout: &Layout, earlier: &EarlierRuns, session: Session
                 true => known.changes(stage, &now, &nearest.accepted, &before.preceding),
                 false => NEVER_RUN.to_owned(),
             };
-            return Err(Unmade { fingerprint: Some(now.fingerprint), ..Unmade::new(Would::Run, why) });
+            return Err(Unmade::new(Would::Run, why));
         };
         match lost_output(&same.run, &same.id, &same.accepted) {
             Some(path) => Err(Unmade::new(Would::Run, format!("output `{path}` is missing"))),
@@ -143,9 +145,7 @@ pub fn of_resume(plan: &Plan, layout: &Layout, record: &Record, again: &[String]
                 false => known.changes(stage, &now, &accepted, &before.preceding),
             };
             return match may_run {
-                true => {
-                    Err(Unmade { fingerprint: Some(now.fingerprint), ..Unmade::new(Would::Run, changes) })
-                }
+                true => Err(Unmade::new(Would::Run, changes)),
                 false => Ok((made, format!("as it was, although {changes}: it is not retryable"))),
             };
         }
@@ -205,13 +205,11 @@ struct Before {
 struct Unmade {
     would: Would,
     why: String,
-    /// What it would be known by, where that was looked for.
-    fingerprint: Option<String>,
 }
 
 impl Unmade {
     fn new(would: Would, why: impl Into<String>) -> Self {
-        Self { would, why: why.into(), fingerprint: None }
+        Self { would, why: why.into() }
     }
 }
 
@@ -281,6 +279,9 @@ fn decide_all(
 ) -> DecidedPlan {
     let mut plan = plan.clone();
     let mut decided: Vec<Option<Decided>> = Vec::new();
+    let hashes = Arc::new(FileHashes::existing(layout));
+    let code = ProjectCode::new(layout.root(), Arc::clone(&hashes));
+    let project = ProjectFiles { layout, hashes: &hashes, code: &code };
     // What comes behind something unknown in the Python session is looked at last.
     let (mut is_changing, mut is_last) = (true, false);
     while is_changing || !is_last {
@@ -297,7 +298,7 @@ fn decide_all(
             if !is_open || !is_known || !in_session.all(|on| is_decided(&on)) {
                 continue;
             }
-            let decision = decide_one(&plan, layout, &decided, (index, stage), &order, decide);
+            let decision = decide_one(&plan, &project, &decided, (index, stage), &order, decide);
             let grown = decision
                 .made
                 .as_ref()
@@ -315,9 +316,16 @@ fn decide_all(
     DecidedPlan { plan, decided }
 }
 
+/// The project that a plan is looked at in.
+struct ProjectFiles<'a> {
+    layout: &'a Layout,
+    hashes: &'a FileHashes,
+    code: &'a ProjectCode,
+}
+
 fn decide_one(
     plan: &Plan,
-    layout: &Layout,
+    project: &ProjectFiles<'_>,
     decided: &[Option<Decided>],
     (index, stage): (usize, &Stage),
     order: &SessionOrder,
@@ -335,18 +343,19 @@ fn decide_one(
         session = in_session.first().and_then(|on| accepted(*on));
         before.extend(in_session);
     }
-    let known_by = |place: usize| decided.get(place).and_then(Option::as_ref)?.fingerprint.as_deref();
+    let known_by = |place: usize| decided.get(place).and_then(Option::as_ref)?.known_by.as_deref();
     let unmade = before.into_iter().find(|on| accepted(*on).is_none());
     let named = || fingerprint::named_dependencies(plan, stage).map(|(_, on)| on);
     let first = unmade.or_else(|| named().find(|on| known_by(*on).is_none()));
     let first = first.and_then(|on| plan.stages.get(on));
     let unknown = order.unknown_before(index).map(str::to_owned);
-    let session = session.map(|made| made.session.clone().unwrap_or_else(|| made.fingerprint.clone()));
+    let session = session.map(|made| made.known_by().to_owned());
     let before = Before {
         runs_first: first.map(|stage| stage.id.clone()).or(unknown),
         preceding: Preceding::of(plan, stage, session, known_by),
     };
-    let known = Known { plan, layout, hashes: &FileHashes::existing(layout), accepted: &accepted };
+    let ProjectFiles { layout, hashes, code } = *project;
+    let known = Known { plan, layout, hashes, code, accepted: &accepted };
     let decision = decide(&known, stage, &before);
     let outlook = |would, why| StageOutlook {
         stage_id: stage.id.clone(),
@@ -357,11 +366,15 @@ fn decide_one(
     match decision {
         Ok((made, why)) => Decided {
             outlook: outlook(Would::Reuse, why),
-            fingerprint: Some(made.accepted.fingerprint.clone()),
+            known_by: Some(made.accepted.known_by().to_owned()),
             made: Some(made),
         },
-        Err(Unmade { would, why, fingerprint }) => {
-            Decided { outlook: outlook(would, why), made: None, fingerprint }
-        }
+        Err(Unmade { would, why }) => Decided {
+            // Another attempt is known by something that no earlier one was known by.
+            known_by: (would == Would::Run)
+                .then(|| format!("an attempt of {} that is still to come", stage.id)),
+            outlook: outlook(would, why),
+            made: None,
+        },
     }
 }

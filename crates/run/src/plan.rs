@@ -8,6 +8,7 @@ mod fan_out;
 mod keys;
 mod order;
 mod parameters;
+mod placeholder;
 mod resources;
 mod template;
 
@@ -61,6 +62,8 @@ pub struct WaitingStage {
     pub id: String,
     pub max_duration: Duration,
     pub waits_for: Vec<String>,
+    /// Nobody knows yet how many instances it has.
+    pub is_fan_out: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -233,6 +236,29 @@ impl Plan {
     /// Names and values of the parameters, by name, as a TOML file would have them.
     pub fn parameters(&self) -> Vec<(String, String)> {
         self.written.parameters.written()
+    }
+
+    /// Where the command of a stage is written, by the stage's id in the plan.
+    pub(crate) fn command_place(&self, template: &str) -> Place {
+        let draft = self.written.ids.get(template).and_then(|index| self.written.drafts.get(*index));
+        let command = draft.and_then(|draft| draft.value.command.as_ref());
+        command.map(|command| command.place.clone()).unwrap_or_default()
+    }
+
+    /// Where a line of the cell of a stage is written.
+    pub(crate) fn cell_place(&self, template: &str, line: usize) -> Place {
+        let place = self.command_place(template);
+        let written = self.written.text.lines().nth(place.line.saturating_sub(1)).unwrap_or_default();
+        let opening: String = written.chars().skip(place.column.saturating_sub(1)).collect();
+        match opening.trim_end() {
+            // The line break behind the quotes is no part of the text.
+            "'''" | "\"\"\"" => Place { line: place.line + line, column: 1, ..place },
+            opening if opening.starts_with("'''") || opening.starts_with("\"\"\"") => {
+                let column = if line > 1 { 1 } else { place.column };
+                Place { line: place.line + line.saturating_sub(1), column, ..place }
+            }
+            _ => place,
+        }
     }
 
     /// The parameters that were set from outside, as NAME=VALUE.

@@ -53,6 +53,13 @@ pub(crate) fn files(folder: &Path) -> Result<Vec<String>, PublishError> {
 
 /// As [`files`]; more than `most` are refused.
 pub(crate) fn files_up_to(folder: &Path, most: usize) -> Result<Vec<String>, PublishError> {
+    let mut files = entries_up_to(folder, most)?;
+    files.retain(|entry| !entry.ends_with('/'));
+    Ok(files)
+}
+
+/// As [`files_up_to`], and the folders that hold nothing, with a `/` behind them.
+pub(crate) fn entries_up_to(folder: &Path, most: usize) -> Result<Vec<String>, PublishError> {
     // A stage may also put a link in the place of the whole folder, which would then be published.
     if folder.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
         return Err(PublishError::SymbolicLink { path: folder.to_owned() });
@@ -85,6 +92,7 @@ fn crowded(folder: &Path, files: &[String]) -> PathBuf {
 pub(crate) fn files_as_far_as_possible(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let _ = walk(folder, "", Strictness::LeaveOut, MOST_FILES, &mut found);
+    found.retain(|entry| !entry.ends_with('/'));
     found.sort();
     found
 }
@@ -104,11 +112,13 @@ fn walk(
     found: &mut Vec<String>,
 ) -> Result<(), PublishError> {
     let failed = FileError::failed("read the artifacts in", folder);
+    let mut is_empty = true;
     for entry in fs_err::read_dir(folder).map_err(&failed)? {
         if found.len() > most {
             return Ok(());
         }
         let entry = entry.map_err(&failed)?;
+        is_empty = false;
         let path = entry.path();
         let kind = entry.file_type().map_err(&failed)?;
         let Ok(name) = entry.file_name().into_string() else {
@@ -136,6 +146,9 @@ fn walk(
                 PublishError::Special { path }
             });
         }
+    }
+    if is_empty && !prefix.is_empty() {
+        found.push(prefix.to_owned());
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use crate::event::{Accepted, AcceptedArtifact, AcceptedInput};
 use crate::fingerprint::{self, Preceding};
 use crate::input_content::{self, InputContent, InputReader, ReadInput};
 use crate::plan::{Input, Plan, Stage};
+use crate::project_code::ProjectCode;
 use crate::publish;
 use crate::stage_parts;
 
@@ -39,6 +40,7 @@ pub(crate) struct Known<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) layout: &'a Layout,
     pub(crate) hashes: &'a FileHashes,
+    pub(crate) code: &'a ProjectCode,
     /// What the stages of the run made, by their places. Their outputs are in their places, unless they are of another run.
     pub(crate) accepted: &'a dyn Fn(usize) -> Option<&'a Accepted>,
 }
@@ -51,9 +53,9 @@ impl Known<'_> {
             stage.inputs.iter().map(|input| self.input(input, before)).collect::<Option<_>>()?;
         let hashes: Vec<(String, String)> =
             inputs.iter().map(|input| (input.name.clone(), input.sha256.clone())).collect();
-        let root = self.layout.root();
+        let code = self.code.of_stage(stage);
         Some(StageNow {
-            fingerprint: fingerprint::of_stage(stage, &self.plan.python, root, &hashes, preceding),
+            fingerprint: fingerprint::of_stage(stage, &self.plan.python, &code, &hashes, preceding),
             inputs,
         })
     }
@@ -91,7 +93,8 @@ impl Known<'_> {
         preceding: &Preceding,
     ) -> Vec<String> {
         let inputs = stage.inputs.iter().filter_map(|input| self.input(input, began)).collect::<Vec<_>>();
-        let mut parts = stage_parts::of_stage(stage, &self.plan.python, self.layout.root(), preceding);
+        let mut parts =
+            stage_parts::of_stage(stage, &self.plan.python, &self.code.of_stage(stage), preceding);
         parts.retain(|name, _| began.parts.contains_key(name));
         stage_parts::changes(began, &parts, &inputs, |name| self.path_of(stage, name))
     }
@@ -110,7 +113,7 @@ impl Known<'_> {
         preceding: &Preceding,
     ) -> String {
         let parts: BTreeMap<String, String> =
-            stage_parts::of_stage(stage, &self.plan.python, self.layout.root(), preceding);
+            stage_parts::of_stage(stage, &self.plan.python, &self.code.of_stage(stage), preceding);
         let changes = stage_parts::changes(before, &parts, &now.inputs, |name| self.path_of(stage, name));
         if changes.is_empty() { "something of it changed".to_owned() } else { changes.join(", ") }
     }

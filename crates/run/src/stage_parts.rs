@@ -1,14 +1,14 @@
 //! What a stage consists of, each part known by a short hash, so that a change can be named.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use checkpoint::hash;
 use serde_json::json;
 
 use crate::event::{Accepted, AcceptedInput};
-use crate::fingerprint::{self, Preceding};
+use crate::fingerprint::Preceding;
 use crate::plan::{Kind, Python, Stage};
+use crate::project_code::StageCode;
 
 /// Enough to tell two versions of one part from each other.
 const DIGITS: usize = 16;
@@ -17,7 +17,7 @@ const DIGITS: usize = 16;
 pub(crate) fn of_stage(
     stage: &Stage,
     python: &Python,
-    root: &Path,
+    code: &StageCode,
     preceding: &Preceding,
 ) -> BTreeMap<String, String> {
     let mut parts = BTreeMap::new();
@@ -36,11 +36,14 @@ pub(crate) fn of_stage(
     if stage.kind == Kind::Python {
         part("`[python]`", json!([python.interpreter, python.seed, python.saves_variables]));
     }
-    for (name, sha256) in fingerprint::scripts(stage, root) {
+    for (name, sha256) in &code.scripts {
         part(&format!("`{name}`"), json!(sha256));
     }
-    for (named, fingerprints) in &preceding.dependencies {
-        part(&format!("`{named}`, which it depends on,"), json!(fingerprints));
+    for (path, sha256) in code.modules.iter() {
+        part(&format!("module `{path}`"), json!(sha256));
+    }
+    for (named, known_by) in &preceding.dependencies {
+        part(&format!("`{named}`, which it depends on,"), json!(known_by));
     }
     parts
 }

@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &AbortArguments, printer: &Printer) -> Result<ExitC
         && !run_project::record(&layout)?.stage(stage).state.is_live()
     {
         return Err(CommandError::not_found(format!("`{stage}` is not running"))
-            .hint(format!("`checkstone watch {}` shows what is", layout.run())));
+            .hint(format!("`checkstone watch {}` shows what is", text::shell_word(layout.run()))));
     }
     control::request_abort(&layout, stage)
         .map_err(|error| CommandError::of(ErrorKind::Failed, &error).hint_at_room(&error, "try again"))?;

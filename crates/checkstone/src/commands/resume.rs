@@ -14,7 +14,7 @@ use run::plan::Plan;
 use run::record::{Record, StageRecord};
 use run::runs::{self, FoundRun};
 use run::state::StageState;
-use text::counted;
+use text::{counted, shell_word};
 use transcript::visible;
 
 use crate::confirmation;
@@ -86,7 +86,10 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
     // A record says what to run. One that came with a copied repository is run only by somebody who names it.
     if name.is_none() && !run_project::is_known(&root, &layout) {
         return Err(CommandError::refused(format!("the newest run, `{run_name}`, was not started here"))
-            .hint(format!("check its plan, then name it to run it: `checkstone resume {run_name}`")));
+            .hint(format!(
+                "check its plan, then name it to run it: `checkstone resume {}`",
+                shell_word(&run_name)
+            )));
     }
     let record = run_project::record(&layout)?;
     let hold = run_storage::hold(&root)?;
@@ -119,10 +122,13 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
 
 /// With why the run that a person most likely means is none of those that can be resumed.
 fn unchanged(error: CommandError, root: &Path) -> CommandError {
-    match runs::all(root).first() {
-        Some(newest) => error.hint(format!(
+    let newest = runs::all(root).into_iter().next().map(|newest| newest.layout);
+    let is_complete =
+        |layout: &Layout| Record::read(&layout.events()).is_ok_and(|record| !record.is_unfinished());
+    match newest.filter(is_complete) {
+        Some(layout) => error.hint(format!(
             "run `{}` is complete, and nothing of it has changed; `--again STAGE` runs a stage of it again",
-            visible(newest.layout.run())
+            visible(layout.run())
         )),
         None => error,
     }

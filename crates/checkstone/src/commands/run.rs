@@ -18,7 +18,7 @@ use run::output::{ListedRun, RunListOutput};
 use run::plan::{Plan, TEMPLATES, Template};
 use run::record::Record;
 use run::runs;
-use text::{Column, Table, counted};
+use text::{Column, Table, counted, shell_word};
 use transcript::visible;
 
 use crate::confirmation;
@@ -131,6 +131,10 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
         if let Err(error) = engine::can_run(&plan.plan) {
             printer.warning(run_project::engine_error(error, ""));
         }
+        let needs = needs::look(&plan.plan, &root, &environment::all());
+        if !needs.mistakes.0.is_empty() {
+            return Err(run_project::unsound("the plan cannot be run", &needs.mistakes));
+        }
         let stages = counted(plan.plan.stages.len(), "stage");
         let waiting: Vec<String> = plan.plan.waiting().into_iter().map(|stage| stage.id).collect();
         let later = match waiting.is_empty() {
@@ -142,13 +146,11 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
             ids => format!("; left out: {}", ids.join(", ")),
         };
         printer.text(&format!("`{}` is sound: {stages}{later}{left_out}\n", path.display()));
-        let missing = needs::missing(&plan.plan, &root, &environment::all());
-        for missing in &missing {
+        for missing in &needs.missing {
             let told = Warning::new(&missing.what);
-            let install = missing.install.as_ref().map(|command| format!("install it: `{command}`"));
-            printer.warning(install.into_iter().fold(told, Warning::hint));
+            printer.warning(missing.hint.iter().fold(told, Warning::hint));
         }
-        return Ok(if missing.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) });
+        return Ok(if needs.missing.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) });
     }
     let id = arguments.id.clone().unwrap_or_else(new_id);
     let layout = Layout::new(&root, &plan.plan.title, &id)?;
@@ -170,10 +172,10 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
         return Ok(ExitCode::SUCCESS);
     }
     if let (Some(newest), false) = (foreign.first(), arguments.json) {
-        let name = visible(newest.run());
+        let (name, word) = (visible(newest.run()), shell_word(newest.run()));
         printer.warning(
             Warning::new(format!("run `{name}` was not started here, so that nothing of it is used again"))
-                .hint(format!("check its plan and its artifacts; `checkstone resume {name}` makes it yours")),
+                .hint(format!("check its plan and its artifacts; `checkstone resume {word}` makes it yours")),
         );
     }
     let mut settings = run_project::settings(&root, usize::from(arguments.jobs), &[])?;

@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &WatchArguments, printer: &Printer) -> Result<ExitC
     if record.state == run::state::RunState::InProgress {
         printer.warning(
             Warning::new(format!("`{}` is no longer running: its supervisor is gone", layout.run()))
-                .hint(format!("`checkstone resume {}` continues it", layout.run())),
+                .hint(run_project::hint_at_resume(layout.run())),
         );
     }
     if !arguments.json

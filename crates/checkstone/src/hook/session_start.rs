@@ -77,8 +77,9 @@ fn unfinished_run(project: &Path, noted: &NotedRun) -> Option<String> {
     // In progress, and in nobody's hands: its supervisor was lost.
     let state = if noted.state == RunState::InProgress.name() { "INTERRUPTED" } else { &noted.state };
     Some(format!(
-        "The run `{run}` of `{title}` is {state} and can be resumed: `checkstone resume {run}` goes on exactly where it \
+        "The run `{run}` of `{title}` is {state} and can be resumed: `checkstone resume {word}` goes on exactly where it \
          stopped; stages that completed are not run again.",
+        word = text::shell_word(&noted.run),
         run = visible(&noted.run),
         title = visible(&noted.title),
     ))

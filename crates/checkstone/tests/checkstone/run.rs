@@ -8,6 +8,7 @@ mod hostile;
 mod incremental;
 mod kills;
 mod lease;
+mod modules;
 mod moved;
 mod needs;
 mod notifications;

@@ -9,6 +9,10 @@ use files::{Folder, Lock, LockError, Sharing};
 
 use crate::worker::{finish, spawn};
 
+/// A process that another test starts has our open files until it is the other program: what was dropped here may be
+/// locked for that instant.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// A process that has the lock by now.
 fn holder(path: &std::path::Path) -> Child {
     let mut child = spawn(&["hold_lock", path.to_str().unwrap()]);
@@ -50,7 +54,7 @@ fn the_content_of_a_lock_file_means_nothing() {
     let path = directory.path().join("lock");
     for content in ["", "4711\n", "\0\0\0", "{\"pid\": 1}"] {
         fs_err::write(&path, content).unwrap();
-        drop(Lock::acquire(&path, Duration::ZERO).unwrap());
+        drop(Lock::acquire(&path, PATIENCE).unwrap());
         assert_eq!(fs_err::read_to_string(&path).unwrap(), content);
     }
 }
@@ -62,7 +66,7 @@ fn two_locks_of_one_process_exclude_each_other() {
     let first = Lock::acquire(&path, Duration::ZERO).unwrap();
     assert!(matches!(Lock::acquire(&path, Duration::ZERO), Err(LockError::Busy { .. })));
     drop(first);
-    Lock::acquire(&path, Duration::ZERO).unwrap();
+    Lock::acquire(&path, PATIENCE).unwrap();
 }
 
 #[test]
@@ -92,11 +96,12 @@ fn what_is_no_file_is_refused() {
 fn a_shared_lock_excludes_only_those_who_want_it_alone() {
     let directory = tempfile::tempdir().unwrap();
     let folder = Folder::open(directory.path()).unwrap();
-    let lock = |sharing| Lock::acquire_in(&folder, "lock", sharing, Duration::ZERO);
+    let lock_within = |limit, sharing| Lock::acquire_in(&folder, "lock", sharing, limit);
+    let lock = |sharing| lock_within(Duration::ZERO, sharing);
     let shared = [lock(Sharing::Shared).unwrap(), lock(Sharing::Shared).unwrap()];
     assert!(matches!(lock(Sharing::Alone), Err(LockError::Busy { .. })));
     drop(shared);
-    let _alone = lock(Sharing::Alone).unwrap();
+    let _alone = lock_within(PATIENCE, Sharing::Alone).unwrap();
     assert!(matches!(lock(Sharing::Shared), Err(LockError::Busy { .. })));
 }
 
@@ -110,5 +115,5 @@ fn a_second_handle_keeps_the_lock() {
     drop(lock);
     assert!(matches!(Lock::acquire(&path, Duration::ZERO), Err(LockError::Busy { .. })));
     drop(second);
-    Lock::acquire(&path, Duration::ZERO).unwrap();
+    Lock::acquire(&path, PATIENCE).unwrap();
 }

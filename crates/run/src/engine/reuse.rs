@@ -54,16 +54,16 @@ impl Engine<'_> {
     /// The stage as it is now; `before` is what it or another run's was known by.
     pub(super) fn look(&self, index: usize, before: &Accepted) -> Option<StageNow> {
         let accepted = |place: usize| self.recorded(place)?.accepted.as_ref();
-        let (plan, layout, hashes) = (&self.plan, &self.layout, &self.hashes);
-        let known = Known { plan, layout, hashes, accepted: &accepted };
+        let Self { plan, layout, hashes, code, .. } = self;
+        let known = Known { plan, layout, hashes, code, accepted: &accepted };
         known.look(self.stage(index)?, before, &self.preceding(index)?)
     }
 
     /// What the stage comes after, where that is done.
     pub(super) fn preceding(&self, index: usize) -> Option<Preceding> {
         let session = self.session_before(index).map(|before| before.session);
-        let fingerprint = |place: usize| Some(self.recorded(place)?.accepted.as_ref()?.fingerprint.as_str());
-        Some(Preceding::of(&self.plan, self.stage(index)?, session, fingerprint))
+        let known_by = |place: usize| Some(self.recorded(place)?.accepted.as_ref()?.known_by());
+        Some(Preceding::of(&self.plan, self.stage(index)?, session, known_by))
     }
 
     /// The paths that had to be brought back.

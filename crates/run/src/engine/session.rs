@@ -42,7 +42,7 @@ impl Engine<'_> {
         Some(SessionBefore {
             stage,
             stage_id: self.id(stage),
-            session: accepted.session.clone().unwrap_or_else(|| accepted.fingerprint.clone()),
+            session: accepted.known_by().to_owned(),
             is_kept: false,
             variables,
         })

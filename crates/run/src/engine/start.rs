@@ -8,7 +8,7 @@ use text::error_chain;
 
 use super::session::SessionToBeginWith;
 use super::{Engine, EngineError, Message, Standing};
-use crate::attempt::{self, EarlierArtifact, Job};
+use crate::attempt::{self, EarlierArtifact, Job, WHILE_IT_RAN};
 use crate::event::What;
 use crate::plan::{Kind, Storing};
 use crate::state::StageState;
@@ -60,6 +60,8 @@ impl Engine<'_> {
 
     pub(super) fn start(&mut self, index: usize) -> Result<(), EngineError> {
         let SessionToBeginWith::Now(session) = self.session_to_begin_with(index)? else { return Ok(()) };
+        let reason = self.recorded(index).and_then(|stage| stage.reason.as_deref());
+        let is_after_change = reason.is_some_and(|reason| reason.ends_with(WHILE_IT_RAN));
         if self.state(index) == StageState::Failed {
             self.stage_to(index, StageState::Resumable, None)?;
         }
@@ -78,11 +80,13 @@ impl Engine<'_> {
             controls: controls.clone(),
             python: Arc::clone(&self.python),
             hashes: Arc::clone(&self.hashes),
+            code: Arc::clone(&self.code),
             earlier: self.earlier_artifacts(index),
             preceding: self.preceding(index).unwrap_or_default(),
             made: self.made_inputs(index),
             session,
             to_resume,
+            is_after_change,
             execution_count: self.recorder.record().checkpoints + 1,
         };
         // On the disk first: after this a lost supervisor's successor looks for what it left running.

@@ -1,20 +1,33 @@
-"""Reads [{"code": …, "folder": …}] from stdin; prints which modules that the code surely imports are not there, for each."""
+"""Reads [{"code": …, "folder": …, "is_cell": …}] from stdin; prints for each which modules that the code surely imports are not
+there, and where it is no Python."""
 
 import ast
 import importlib.util
 import json
 import sys
 
+FLAGS = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
-def imported(code):
-    # Lines for IPython are no Python; whoever installs something there knows best what is missing.
-    lines = code.splitlines()
-    own = [line for line in lines if line.lstrip().startswith(("%", "!"))]
-    if any(" install" in line for line in own):
-        return
-    plain = "\n".join("" if line in own else line for line in lines)
+
+def parsed(code, is_cell):
+    # Lines for IPython are no Python.
+    lines = ["" if is_cell and line.lstrip().startswith(("%", "!")) else line for line in code.split("\n")]
+    try:
+        return compile("\n".join(lines), "code", "exec", FLAGS)
+    except SyntaxError:
+        if not is_cell:
+            raise
+        try:
+            from IPython.core.inputtransformer2 import TransformerManager
+        except ImportError:
+            # Nobody here can say what it means.
+            return ast.Module([], [])
+        return compile(TransformerManager().transform_cell(code), "code", "exec", FLAGS)
+
+
+def imported(code, is_cell):
     # Only what is at the outer level: an import in a `try`, an `if` or a function may be meant to fail, or never run.
-    for statement in ast.parse(plain).body:
+    for statement in parsed(code, is_cell).body:
         if isinstance(statement, ast.Import):
             yield from (name.name.split(".")[0] for name in statement.names)
         elif isinstance(statement, ast.ImportFrom) and statement.level == 0 and statement.module:
@@ -29,11 +42,19 @@ def is_there(name, folder):
         return name in sys.modules
 
 
-def missing(source):
+def look(source):
+    code, folder = source["code"], source["folder"]
     try:
-        return [name for name in dict.fromkeys(imported(source["code"])) if not is_there(name, source["folder"])]
-    except SyntaxError:
-        return []
+        names = list(dict.fromkeys(imported(code, source["is_cell"])))
+    except SyntaxError as error:
+        return {"missing": [], "error": {"line": error.lineno or 1, "message": error.msg}}
+    except ValueError as error:
+        return {"missing": [], "error": {"line": 1, "message": str(error)}}
+    # Whoever installs something in a cell knows best what is missing.
+    own = [line for line in code.splitlines() if line.lstrip().startswith(("%", "!"))]
+    if source["is_cell"] and any(" install" in line for line in own):
+        return {"missing": [], "error": None}
+    return {"missing": [name for name in names if not is_there(name, folder)], "error": None}
 
 
-print(json.dumps([missing(source) for source in json.load(sys.stdin)]))
+print(json.dumps([look(source) for source in json.load(sys.stdin)]))

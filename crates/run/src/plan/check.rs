@@ -427,9 +427,19 @@ impl<'a, 'r, 't> Checker<'a, 'r, 't> {
                 None
             }
             Err(error) => {
+                if let Some(index) = self.written.ids.get(&path.value).copied() {
+                    let message = self.stage_as_input(index, &path.value);
+                    self.problem(&path.place, message);
+                    return None;
+                }
                 let message = match &error {
                     PlanPathError::NotRelative(_) | PlanPathError::LeadsOut(_) => {
                         format!("{error}; {}", self.instead_of(&path.value))
+                    }
+                    PlanPathError::Missing(path) if path.contains(['*', '?', '[']) => {
+                        format!(
+                            "{error}; patterns are not filled in: name the folder, and all its files are read"
+                        )
                     }
                     error => error.to_string(),
                 };
@@ -440,6 +450,16 @@ impl<'a, 'r, 't> Checker<'a, 'r, 't> {
                 }
                 None
             }
+        }
+    }
+
+    /// What to write for an input that is a stage as a whole.
+    fn stage_as_input(&self, index: usize, id: &str) -> String {
+        let outputs = self.draft(index).into_iter().flat_map(|draft| draft.outputs.iter().flatten());
+        let outputs: Vec<String> = outputs.map(|(_, output)| format!("{id}/{}", output.value)).collect();
+        match outputs.is_empty() {
+            true => format!("`{id}` is a stage without `outputs`; name it in `dependencies`"),
+            false => format!("`{id}` is a stage; an input is one of its outputs: {}", text::listed(outputs)),
         }
     }
 
@@ -476,9 +496,10 @@ impl<'a, 'r, 't> Checker<'a, 'r, 't> {
             let inner = match inner_path(&path.value) {
                 Ok(inner) => inner,
                 Err(error) => {
-                    let is_absolute = path.value.starts_with('/');
+                    let leads_out =
+                        path.value.starts_with('/') || path.value.split('/').any(|part| part == "..");
                     let name = path.value.rsplit('/').find(|name| !name.is_empty()).unwrap_or("table.csv");
-                    let why = match is_absolute {
+                    let why = match leads_out {
                         true => {
                             format!("outputs are written into `$CHECKSTONE_ARTIFACT_DIR`; write `{name}`")
                         }

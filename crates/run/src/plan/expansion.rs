@@ -81,6 +81,19 @@ impl WrittenPlan {
         self.draft(index).and_then(|draft| draft.id.as_ref()).map_or("", |id| &id.value)
     }
 
+    /// Where a piece of a text stands that begins at `from`.
+    pub(super) fn place_of(&self, piece: &str, from: &Place) -> Place {
+        let lines = self.text.lines().enumerate().skip(from.line.saturating_sub(1));
+        let mut found = lines.filter_map(|(index, line)| Some((index + 1, line, line.find(piece)?)));
+        found.next().map_or_else(
+            || from.clone(),
+            |(line, text, at)| {
+                let column = text.get(..at).unwrap_or_default().chars().count() + 1;
+                Place { line, column, ..from.clone() }
+            },
+        )
+    }
+
     /// The draft whose output a path names.
     pub(super) fn reference(&self, path: &str) -> Option<Reference> {
         let (stage, rest) = path.split_once('/')?;
@@ -251,6 +264,7 @@ impl Plan {
             waits_for: (self.written.references(index).into_iter())
                 .map(|on| self.written.id(on).to_owned())
                 .collect(),
+            is_fan_out: self.written.draft(index).is_some_and(|draft| draft.for_each.is_some()),
         });
         waiting.collect()
     }

@@ -1,11 +1,14 @@
 //! The engine called as a library: decisions over large plans.
 
+use std::sync::Arc;
+
 use checkpoint::layout::Layout;
 use jiff::Timestamp;
 use run::engine::{self, PlanText, Settings};
 use run::event::{Accepted, FORMAT, HowEnded, What};
 use run::fingerprint::{self, Preceding};
 use run::plan::Plan;
+use run::project_code::ProjectCode;
 use run::record::Recorder;
 use run::state::{RunState, StageState};
 use run::surroundings::Surroundings;
@@ -41,9 +44,10 @@ fn of_ten_thousand_stages_the_first_pending_one_begins() {
     let (mut recorder, _) = Recorder::create(&layout.events(), at, planned).unwrap();
     let mut events = vec![What::RunState { from: RunState::Planned, to: RunState::InProgress, reason: None }];
     let mut known_by: Vec<String> = Vec::new();
+    let code = ProjectCode::new(root.path(), Arc::default());
     for stage in plan.stages.iter().take(9_999) {
         let preceding = Preceding::of(&plan, stage, None, |on| known_by.get(on).map(String::as_str));
-        let fingerprint = fingerprint::of_stage(stage, &plan.python, root.path(), &[], &preceding);
+        let fingerprint = fingerprint::of_stage(stage, &plan.python, &code.of_stage(stage), &[], &preceding);
         known_by.push(fingerprint.clone());
         let state = |from, to, accepted| What::StageState {
             stage_id: stage.id.clone(),

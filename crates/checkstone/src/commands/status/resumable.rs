@@ -45,7 +45,7 @@ impl Resumable {
             }
             Self::Run { report_title, run_id, status } => {
                 let (title, name) = (visible(report_title), visible(run_id));
-                format!("run {name} of {title}: {status}, `checkstone resume {name}`")
+                format!("run {name} of {title}: {status}, `checkstone resume {}`", text::shell_word(run_id))
             }
         }
     }

@@ -90,6 +90,36 @@ fn a_path_that_leads_elsewhere_comes_with_what_to_write_instead() {
         &[],
         "plan.toml:7:17: the output `/tmp/x/table.csv`: outputs are written into `$CHECKSTONE_ARTIFACT_DIR`; write `table.csv`",
     );
+    check(
+        "",
+        &work("outputs = { a = \"../table.csv\" }"),
+        &[],
+        "plan.toml:7:17: the output `../table.csv`: outputs are written into `$CHECKSTONE_ARTIFACT_DIR`; write `table.csv`",
+    );
+    let used = |made: &str, input: &str| {
+        [
+            stage("S01_do_work", &format!("command = 'touch ran'\n{made}")),
+            stage("S02_use_it", &format!("command = 'true'\ninputs = \"{input}\"")),
+        ]
+    };
+    check(
+        "",
+        &used("outputs = [\"a.csv\", \"b.csv\"]", "S01_do_work"),
+        &[],
+        "plan.toml:12:10: `S01_do_work` is a stage; an input is one of its outputs: `S01_do_work/a.csv` and `S01_do_work/b.csv`",
+    );
+    check(
+        "",
+        &used("", "S01_do_work"),
+        &[],
+        "plan.toml:12:10: `S01_do_work` is a stage without `outputs`; name it in `dependencies`",
+    );
+    check(
+        "",
+        &used("", "raw/*.csv"),
+        &[],
+        "plan.toml:12:10: `raw/*.csv` does not exist; patterns are not filled in: name the folder, and all its files are read",
+    );
     let outside =
         "copy it into the project, or pass its path in `environment`, where its content does not count";
     for path in ["/etc/hostname", "../other/raw.csv"] {

@@ -347,3 +347,119 @@ fn a_stage_that_names_a_changed_one_in_its_dependencies_runs_again() {
         "nothing to run: everything is as run r2 made it; `--fresh` runs it all again\n"
     );
 }
+
+/// Another attempt may have left something else besides its outputs, although nothing of it changed.
+#[test]
+fn a_stage_that_names_one_that_is_wanted_again_runs_again() {
+    let project = Project::new(&plan(&[
+        stage("S01_write_side", "command = 'echo x >> tries; wc -l < tries > side'"),
+        stage(
+            "S02_read_side",
+            "command = 'cp side $CHECKSTONE_ARTIFACT_DIR/copy'\ndependencies = [\"S01_write_side\"]",
+        ),
+        stage("S03_do_else", "command = 'true'"),
+    ]));
+    run(&project, "r1", &[]);
+    let again = ["resume", "r1", "--again", "S01_write_side"];
+    insta::assert_snapshot!(project.output(&[&again[..], &["--dry-run"]].concat()).stdout, @"
+    S01_write_side  would run: it is wanted again
+    S02_read_side   would run: `S01_write_side`, which it depends on, changed
+    S03_do_else     as it was
+    2 of 3 stages would run
+    ");
+    assert_eq!(project.output(&again).code, Some(0));
+    assert_eq!(project.read("reports/study/r1/S02_read_side/copy"), "2\n");
+    // What is taken over is what it was.
+    assert_eq!(
+        project.output(&["run"]).stdout,
+        "nothing to run: everything is as run r1 made it; `--fresh` runs it all again\n"
+    );
+    let done = run(&project, "r2", &[]);
+    let made = done.stdout.lines().filter(|line| line.ends_with("made by run `r1`")).count();
+    assert_eq!(made, 3, "{done:?}");
+}
+
+/// What a stage sees of a file besides its content, and of a folder besides its files.
+#[test]
+fn what_can_be_executed_and_empty_folders_count() {
+    let project = Project::new(&plan(&[
+        stage("S01_use_tool", "command = '$CHECKSTONE_INPUT_TOOL'\ninputs = \"tool\""),
+        stage("S02_list_folders", "command = 'ls raw'\ninputs = \"raw\""),
+        stage("S03_run_script", "command = ['./script.sh']"),
+    ]));
+    for path in ["tool", "raw/tool", "script.sh"] {
+        project.workplace.write(path, "#!/bin/sh\n");
+        sandbox::make_executable(&project.path(path));
+    }
+    run(&project, "r1", &[]);
+    let allow = |path: &str, mode: u32| {
+        let permissions = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(project.path(path), permissions).unwrap();
+    };
+    ["tool", "raw/tool", "script.sh"].iter().for_each(|path| allow(path, 0o644));
+    insta::assert_snapshot!(dry(&project), @"
+    S01_use_tool      would run: input `tool` changed
+    S02_list_folders  would run: input `raw` changed
+    S03_run_script    would run: `./script.sh` changed
+    3 of 3 stages would run
+    ");
+    ["tool", "raw/tool", "script.sh"].iter().for_each(|path| allow(path, 0o755));
+    std::fs::create_dir_all(project.path("raw/inner/empty")).unwrap();
+    insta::assert_snapshot!(dry(&project), @"
+    S01_use_tool      made by run `r1`
+    S02_list_folders  would run: input `raw` changed
+    S03_run_script    made by run `r1`
+    1 of 3 stages would run
+    ");
+    run(&project, "r2", &[]);
+    std::fs::remove_dir(project.path("raw/inner/empty")).unwrap();
+    std::fs::remove_dir(project.path("raw/inner")).unwrap();
+    assert_eq!(dry(&project).lines().nth(1), Some("S02_list_folders  made by run `r1`"));
+}
+
+/// Nobody knows what was read of a file that was changed and changed back meanwhile.
+#[test]
+fn an_input_that_is_changed_and_changed_back_while_it_is_read_is_noticed() {
+    let project = Project::new(&plan(&[
+        stage(
+            "S01_read_data",
+            "command = 'test -e go || { echo new > d.txt; cp d.txt $CHECKSTONE_ARTIFACT_DIR/copy; echo old > d.txt; touch go; }'\n\
+             inputs = \"d.txt\"",
+        ),
+        stage(
+            "S02_read_only",
+            "command = 'cat d.txt; chmod u+w d.txt; ln -f d.txt link'\ninputs = \"d.txt\"",
+        ),
+    ]));
+    project.workplace.write("d.txt", "old\n");
+    assert_eq!(project.run().code, Some(1));
+    let why = "input `d.txt` was written to while it ran";
+    assert_eq!(failures(&project), [("S01_read_data".to_owned(), why.to_owned())]);
+    assert_eq!(project.resume().code, Some(0));
+}
+
+/// A list of the project that is another one when the run goes on: each instance is what the list says now.
+#[test]
+fn a_list_that_changes_between_resumes_gives_each_instance_its_own() {
+    let project = Project::new(&plan(&[
+        stage(
+            "S01_train_model",
+            "forEach = { part = { lines = \"parts.txt\" } }\n\
+             command = 'echo {params.part} > $CHECKSTONE_ARTIFACT_DIR/model; test {params.part} != c'\noutputs = { model = \"model\" }",
+        ),
+        stage(
+            "S02_add_models",
+            "command = 'xargs cat < $CHECKSTONE_INPUT_MODEL > $CHECKSTONE_ARTIFACT_DIR/sum'\n\
+             inputs = \"S01_train_model/*/model\"\noutputs = { sum = \"sum\" }",
+        ),
+    ]));
+    project.workplace.write("parts.txt", "a\nb\nc\n");
+    assert_eq!(project.run().code, Some(1));
+    project.workplace.write("parts.txt", "b\na\n");
+    let resumed = project.resume();
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert_eq!(project.read("reports/study/r1/S02_add_models/sum"), "b\na\n");
+    project.workplace.write("parts.txt", "a\n");
+    assert_eq!(project.resume().code, Some(0));
+    assert_eq!(project.read("reports/study/r1/S02_add_models/sum"), "a\n");
+}

@@ -86,7 +86,7 @@ fn a_kill_at_any_instant_loses_nothing() {
     let expected = undisturbed.published();
     assert!(expected.len() >= 8, "{expected:?}");
 
-    let mut random = Random(kills);
+    let mut random = Random::of_seed(kills);
     let mut killed = 0;
     while killed < kills {
         let project = Project::new(&pipeline());

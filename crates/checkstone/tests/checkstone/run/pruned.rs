@@ -141,3 +141,22 @@ fn a_result_that_is_only_referred_to_is_taken_over_without_a_copy() {
     assert_eq!(project.output(&["run", "--id", "r4"]).code, Some(0));
     assert_eq!(project.read("reports/study/r4/S01_make_large/large").lines().count(), 100_000);
 }
+
+/// A record that somebody forged takes nothing along that is not a run's.
+#[test]
+fn what_is_not_a_runs_stays() {
+    let project = project();
+    project.output(&["report", "r3"]);
+    let report = project.read("reports/study/README.md");
+    let forged = project.path("reports/study/checkpoints/README.md");
+    std::fs::create_dir(&forged).unwrap();
+    std::fs::write(forged.join("events.jsonl"), "").unwrap();
+    std::os::unix::fs::symlink("../../src", project.path("reports/study/linked")).unwrap();
+    std::fs::create_dir(project.path("reports/study/checkpoints/linked")).unwrap();
+    std::fs::write(project.path("reports/study/checkpoints/linked/events.jsonl"), "").unwrap();
+    let pruned = project.output(&["run", "--prune", "--keep", "0", "--yes"]);
+    assert_eq!(pruned.code, Some(0), "{pruned:?}");
+    assert_eq!(runs(&project), ["r3"]);
+    assert_eq!(project.read("reports/study/README.md"), report);
+    assert_eq!(project.read("src/lib.rs"), "pub fn one() -> u32 { 1 }\n");
+}

@@ -3,11 +3,13 @@
 
 mod sketch;
 
-use std::process::Stdio;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::{Child, Stdio};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use sandbox::waiting::at_moment;
+use sandbox::waiting::{at_moment, wait_for};
 use sandbox::{Answer, RunToEnd as _};
 
 use super::Project;
@@ -21,6 +23,7 @@ fn a_run_ends_with_what_an_uninterrupted_one_makes() {
     let first = number("CHECKSTONE_RUN_SEED", 0);
     let last = first + number("CHECKSTONE_SOAK_RUNS", 10);
     let next = AtomicU64::new(first);
+    let wrong = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
@@ -29,11 +32,14 @@ fn a_run_ends_with_what_an_uninterrupted_one_makes() {
                     if seed >= last {
                         return;
                     }
-                    play(seed);
+                    if catch_unwind(AssertUnwindSafe(|| play(seed))).is_err() {
+                        wrong.lock().unwrap().push(seed);
+                    }
                 }
             });
         }
     });
+    assert_eq!(wrong.into_inner().unwrap(), Vec::<u64>::new(), "the seeds that went wrong");
 }
 
 /// Tells the seed and what was done, which is printed if the test fails.
@@ -60,18 +66,27 @@ fn play(seed: u64) {
     let project = Project::new("");
     sketch.write(&project);
     story.plans.push(sketch.plan());
-    for _ in 0..1 + random.below(4) {
-        // Some come to their end: then everything is there to become stale.
-        if random.below(3) == 0 {
-            finished(&project, &sketch, seed, &arguments(&project, &sketch, "r1", "2"));
-            story.steps.push("r1 to its end".to_owned());
-        } else {
-            story.steps.push(killed(&project, &sketch, "r1", &mut random));
+    let rounds = random.below(3);
+    for round in 0..=rounds {
+        // Mostly everything is there in the end, to become stale.
+        let is_last = round == rounds;
+        match random.below(8) {
+            0 | 1 => story.steps.push(killed(&project, &sketch, "r1", &mut random)),
+            2..5 if !is_last => story.steps.push(killed(&project, &sketch, "r1", &mut random)),
+            5 if !is_last => story.steps.push(edited(&project, &mut sketch, &mut random)),
+            _ => {
+                finished(&project, &sketch, seed, &arguments(&project, &sketch, "r1", "2"));
+                story.steps.push("r1 to its end".to_owned());
+            }
         }
-        for _ in 0..1 + random.below(2) {
+        // One alone is hidden by no other.
+        for _ in 0..1 + random.below(3) / 2 {
             story.steps.push(sketch.edit(&mut random, &project));
         }
         sketch.write(&project);
+    }
+    if random.below(3) == 0 {
+        story.steps.push(killed(&project, &sketch, "r1", &mut random));
     }
     story.plans.push(sketch.plan());
 
@@ -93,9 +108,9 @@ fn play(seed: u64) {
     // What others made is taken over, which may be interrupted as well.
     if random.below(2) == 0 {
         story.steps.push(killed(&project, &sketch, "taken", &mut random));
+        finished(&arguments(&project, &sketch, "taken", "2"));
+        assert_eq!(shown(&project.published_by("taken")), shown(&expected), "seed {seed}: a new run");
     }
-    finished(&arguments(&project, &sketch, "taken", "2"));
-    assert_eq!(shown(&project.published_by("taken")), shown(&expected), "seed {seed}: a new run");
     let outlook = finished(&["resume".to_owned(), "r1".to_owned(), "--dry-run".to_owned()]).stdout;
     let is_run = |line: &&str| {
         !line.ends_with("  as it was") && line.split("  ").all(|part| !part.trim().starts_with("left out: "))
@@ -114,27 +129,47 @@ fn finished(project: &Project, sketch: &Sketch, seed: u64, arguments: &[String])
 
 /// Goes on with a run until it is killed, and says when that was.
 fn killed(project: &Project, sketch: &Sketch, run: &str, random: &mut Random) -> String {
-    let jobs = (1 + random.below(3)).to_string();
-    let arguments = arguments(project, sketch, run, &jobs);
-    let moment = random.below(sketch.longest());
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let mut command = sketch.prepared(project.checkstone(&words));
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let over = at_moment(Duration::from_millis(moment), || {
+    let (mut child, mut story) = begun(project, sketch, run, random);
+    let over = at_moment(Duration::from_millis(random.below(30)), || {
         let over = child.try_wait().unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
         over
     });
-    let ended = over.map_or("killed".to_owned(), |status| status.to_string());
-    format!("{} for {moment} ms: {ended}", arguments.join(" "))
+    story.push_str(&over.map_or("killed".to_owned(), |status| status.to_string()));
+    story
+}
+
+/// Goes on with a run; meanwhile something that it reads is changed.
+fn edited(project: &Project, sketch: &mut Sketch, random: &mut Random) -> String {
+    let (mut child, mut story) = begun(project, sketch, "r1", random);
+    story.push_str(&sketch.edit_files(random));
+    sketch.write(project);
+    format!("{story}: {}", child.wait().unwrap())
+}
+
+/// Goes on with a run, and returns after so many events of it, or at its end.
+fn begun(project: &Project, sketch: &Sketch, run: &str, random: &mut Random) -> (Child, String) {
+    let jobs = (1 + random.below(3)).to_string();
+    let arguments = arguments(project, sketch, run, &jobs);
+    let events = || record(project, run).iter().filter(|byte| **byte == b'\n').count();
+    let more = usize::try_from(random.below(sketch.events())).unwrap();
+    let wanted = events() + more;
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let mut command = sketch.prepared(project.checkstone(&words));
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_for("the events of a run", || events() >= wanted || child.try_wait().unwrap().is_some());
+    (child, format!("{}, after {more} events: ", arguments.join(" ")))
+}
+
+fn record(project: &Project, run: &str) -> Vec<u8> {
+    let path = project.path(&format!("reports/study/checkpoints/{run}/events.jsonl"));
+    std::fs::read(path).unwrap_or_default()
 }
 
 /// Goes on with a run; before it is recorded it has not begun.
 fn arguments(project: &Project, sketch: &Sketch, run: &str, jobs: &str) -> Vec<String> {
-    let record = project.path(&format!("reports/study/checkpoints/{run}/events.jsonl"));
-    let record = std::fs::read(record).unwrap_or_default();
-    let begin: &[&str] = match record.contains(&b'\n') {
+    let begin: &[&str] = match record(project, run).contains(&b'\n') {
         true => &["resume", run],
         false => &["run", "--id", run],
     };

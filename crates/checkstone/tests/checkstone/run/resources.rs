@@ -110,6 +110,7 @@ fn a_plan_can_be_drawn() {
             "command = 'true'\nforEach = { part = { lines = \"S01_list_parts/parts\" } }\ninputs = \"S02_load_seeds/*/a\"",
         ),
         stage("S04_send_mail", "command = 'true'\ndependencies = [\"S01_list_parts\"]"),
+        stage("S05_end_work", "command = 'true'\ndependencies = [\"S03_train_part\"]"),
     ]));
     let drawn = project.output(&["run", "--graph"]);
     insta::assert_snapshot!(drawn.stdout, @"
@@ -117,11 +118,12 @@ fn a_plan_can_be_drawn() {
     └─ S04_send_mail
     S02_load_seeds × 2
     └─ S03_train_part known during the run, also after S01_list_parts
+       └─ S05_end_work
     ");
     let written = project.output(&["run", "--graph=plan.svg"]);
     assert_eq!(written.stdout, "wrote `plan.svg`\n", "{written:?}");
     let svg = project.read("plan.svg");
-    assert_eq!((svg.matches("<rect x").count(), svg.matches("marker-end").count()), (4, 3), "{svg}");
+    assert_eq!((svg.matches("<rect x").count(), svg.matches("marker-end").count()), (5, 4), "{svg}");
 
     // Cells share a session, so that each comes after the one before it.
     let cell = |id: &str, more: &str| stage(id, &format!("kind = \"python\"\ncommand = 'x = 1'\n{more}"));

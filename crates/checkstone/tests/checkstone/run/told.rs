@@ -172,3 +172,21 @@ fn status_and_session_start_tell_what_is_resumable() {
     let silent = project.workplace.hook("SessionStart", json!({"source": "clear"}));
     assert_eq!(silent, serde_json::Value::Null);
 }
+
+/// What a person is told to type can be typed, whatever the run is called.
+#[test]
+fn a_run_with_a_blank_in_its_name_is_quoted_in_commands() {
+    let project = Project::new(&plan(&[stage("S01_fail_once", "command = 'test -e go'")]));
+    let failed = project.output(&["run", "--id", "my run"]);
+    assert_eq!(failed.code, Some(1), "{failed:?}");
+    insta::assert_snapshot!(without_durations(&failed.stdout), @"
+    S01_fail_once  FAILED        exit status 1
+    run my run FAILED: 0 of 1 stage completed; `checkstone resume 'my run'` goes on with it
+    ");
+    project.workplace.write("go", "");
+    let done = project.output(&["resume", "my run"]);
+    insta::assert_snapshot!(without_durations(&done.stdout), @"
+    S01_fail_once  COMPLETED
+    run my run COMPLETED: 1 of 1 stage completed; the artifacts are in `reports/study/my run`; `checkstone report 'my run'` writes the report
+    ");
+}

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use super::super::Project;
@@ -9,34 +11,55 @@ use super::super::kills::Random;
 #[cfg(feature = "python")]
 use super::super::python::environment;
 
-/// Whatever a command stage is given makes up its output: what it was called with, and the contents of its inputs.
+/// Whatever a command stage is given makes up its output: what it was called with, where, and the contents of its inputs. What
+/// an earlier attempt saved half-way is used as it is.
 const WORK: &str = r#"set -e
-test ! -e "$FLAKY" -o -z "$FLAKY" || { rm "$FLAKY"; exit 1; }
 digest=$({
-    echo "$@"
+    echo "$@" "$MORE" "$(basename "$PWD")"
+    test -z "$SIDE" || cat "$SIDE"
     for name in $(env | grep -o '^CHECKSTONE_INPUT_[A-Z0-9_]*' | sort); do
         path=$(printenv "$name")
         case $name in
             *_GATHERED*) xargs cat < "$path" ;;
-            *_FOLDER*) (cd "$path" && find . -type f | sort | xargs cat) ;;
-            *) cat "$path" ;;
+            *_FOLDER*) (cd "$path" && find . -type d -empty && find . -type f | sort | xargs cat) ;;
+            *) cat "$path"; if test -x "$path"; then echo executable; fi ;;
         esac
     done
 } | cksum | cut -d ' ' -f 1)
+saved=${CHECKSTONE_RESUME_DIR:-nowhere}/half.txt
+if test -e "$saved"; then digest=$(cat "$saved"); fi
+test -z "$WRITES" || echo "$digest" > "$WRITES"
+cd "$CHECKSTONE_ARTIFACT_DIR"
+echo "$digest" > half.txt
+echo '[CHECKPOINT:saved:id=half]'
+test -z "$SLOW" || sleep 0.1
+cd "$OLDPWD"
+if test -n "$FLAKY" && test -e "$FLAKY"; then rm "$FLAKY"; exit 1; fi
 cd "$CHECKSTONE_ARTIFACT_DIR"
 echo "$digest of $*" > out.txt
-echo '[CHECKPOINT:saved:id=half]'
 seq -f "line%g.$digest" $((digest % 3 + 1)) > lines.txt
 mkdir parts
 for part in $(seq $((digest % 2 + 1))); do echo "$digest" > "parts/part$part"; done
 "#;
 
-/// The same in Python, with what the cells before it left in the session.
+/// The same by way of Python, with a module of the project that imports another one.
+const WRAPPED: &str = "import subprocess, sys\nimport study_code\n\
+    sys.exit(subprocess.call(['sh', 'work.sh', *sys.argv[1:], str(study_code.number)]))\n";
+
+/// The same in Python, with what the cells before it left in the session. An attempt that fails leaves something as well.
 const CELL: &str = r#"
-import os, zlib
+import os, random, zlib
 from pathlib import Path
+MODULE
 left = globals().get('left', [])
-given = ['VALUE', '{params.one}', *left]
+count = globals().get('count', 0) + 1
+flaky = Path(os.environ.get('FLAKY', 'nothing'))
+if flaky.exists():
+    flaky.unlink()
+    raise RuntimeError('not yet')
+given = ['VALUE', '{params.one}', number, os.environ['MORE'], Path.cwd().name, count, random.random(), *left]
+if 'SIDE' in os.environ:
+    given.append(Path(os.environ['SIDE']).read_text())
 for name in sorted(name for name in os.environ if name.startswith('CHECKSTONE_INPUT_')):
     path = Path(os.environ[name])
     if '_GATHERED' in name:
@@ -47,6 +70,8 @@ for name in sorted(name for name in os.environ if name.startswith('CHECKSTONE_IN
         given.append(path.read_text())
 digest = zlib.crc32(repr(given).encode())
 left = left + [digest]
+if 'WRITES' in os.environ:
+    Path(os.environ['WRITES']).write_text(str(digest))
 folder = Path(os.environ['CHECKSTONE_ARTIFACT_DIR'])
 (folder / 'out.txt').write_text(f'{digest} after {len(left)}\n')
 (folder / 'lines.txt').write_text(''.join(f'line{number}.{digest}\n' for number in range(digest % 3 + 1)))
@@ -61,24 +86,50 @@ const OUTPUTS: &str = "outputs = { out = \"out.txt\", lines = \"lines.txt\", par
 enum Each {
     One,
     Parameter,
+    /// Of a file of the project.
+    ProjectLines,
     Lines(usize),
     Files(usize),
     /// As another stage, which has instances.
     As(usize),
 }
 
+/// What runs a stage.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Means {
+    Shell,
+    /// By way of Python, which imports modules of the project.
+    Wrapped,
+    Cell,
+    CellFile,
+}
+
+impl Means {
+    fn is_python(self) -> bool {
+        matches!(self, Self::Cell | Self::CellFile)
+    }
+}
+
 #[derive(Clone, Debug)]
 struct SketchStage {
     number: usize,
     value: u64,
-    is_python: bool,
+    /// In its environment.
+    more: u64,
+    /// What its `verify` adds.
+    verified: Option<u64>,
+    means: Means,
     each: Each,
     /// Numbers of stages before it, and which output of theirs.
     inputs: Vec<(usize, &'static str)>,
+    /// The stage whose file beside its outputs it reads, named in `dependencies` alone.
+    side_of: Option<usize>,
     /// Files of the project.
     files: Vec<u64>,
     when: Option<&'static str>,
     is_flaky: bool,
+    is_slow: bool,
+    is_in_folder: bool,
 }
 
 pub(super) struct Sketch {
@@ -87,7 +138,13 @@ pub(super) struct Sketch {
     set: BTreeMap<&'static str, String>,
     files: [u64; 3],
     folder: Vec<u64>,
+    /// Whether the first of the files can be executed, and whether the folder has one without files in it.
+    is_executable: bool,
+    has_empty_folder: bool,
+    list: Vec<u64>,
     script: u64,
+    module: u64,
+    seed: u64,
     has_python: bool,
 }
 
@@ -103,7 +160,12 @@ impl Sketch {
             set: BTreeMap::new(),
             files: [0, 1, 2],
             folder: vec![7],
+            is_executable: false,
+            has_empty_folder: false,
+            list: vec![1, 2],
             script: 0,
+            module: 0,
+            seed: 0,
             has_python: cfg!(feature = "python") && random.below(3) == 0,
         };
         for _ in 0..2 + random.below(4) {
@@ -126,11 +188,12 @@ impl Sketch {
         let ones: Vec<usize> = self.stages.iter().filter(is_one).map(|stage| stage.number).collect();
         let many: Vec<usize> =
             self.stages.iter().filter(|stage| !is_one(stage)).map(|stage| stage.number).collect();
-        let each = match random.below(9) {
+        let each = match random.below(10) {
             0 | 1 => Each::Parameter,
             2 => any(random, &ones).map_or(Each::One, Each::Lines),
             3 => any(random, &ones).map_or(Each::One, Each::Files),
             4 => any(random, &many).map_or(Each::One, Each::As),
+            5 => Each::ProjectLines,
             _ => Each::One,
         };
         let mut inputs: Vec<(usize, &'static str)> = Vec::new();
@@ -141,12 +204,27 @@ impl Sketch {
             // All folders of many stages would have to be read one by one.
             inputs.extend(of.map(|of| (of, if many.contains(&of) { "out" } else { output })));
         }
+        // Where a stage is left out nobody says what its file beside its outputs holds.
+        let always = |number: &&usize| {
+            self.stages.iter().any(|stage| stage.number == **number && self.runs_always(stage))
+        };
+        let sides: Vec<usize> = ones.iter().filter(always).copied().collect();
+        let side_of = if random.below(4) == 0 { any(random, &sides) } else { None };
+        let means = match (random.below(6), self.has_python) {
+            (0..3, true) => Means::Cell,
+            (3, true) => Means::CellFile,
+            (4, _) => Means::Wrapped,
+            _ => Means::Shell,
+        };
         self.stages.push(SketchStage {
             number,
             value: random.below(1000),
-            is_python: self.has_python && random.below(3) > 0,
+            more: random.below(1000),
+            verified: (random.below(5) == 0).then(|| random.below(1000)),
+            means,
             each,
             inputs,
+            side_of,
             files: (0..4).filter(|_| random.below(4) == 0).collect(),
             when: match random.below(8) {
                 0 => Some("params.flag"),
@@ -154,7 +232,21 @@ impl Sketch {
                 _ => None,
             },
             is_flaky: random.below(5) == 0,
+            is_slow: random.below(4) == 0,
+            is_in_folder: means != Means::Wrapped && random.below(6) == 0,
         });
+    }
+
+    /// Whether no condition can leave it out.
+    fn runs_always(&self, stage: &SketchStage) -> bool {
+        let list = match stage.each {
+            Each::Lines(of) | Each::Files(of) | Each::As(of) => Some(of),
+            _ => None,
+        };
+        let mut read = stage.inputs.iter().map(|(of, _)| *of).chain(list);
+        let is_always =
+            |of: usize| self.stages.iter().any(|stage| stage.number == of && self.runs_always(stage));
+        stage.when.is_none() && read.all(is_always)
     }
 
     fn is_many(&self, number: usize) -> bool {
@@ -165,9 +257,9 @@ impl Sketch {
         self.set.iter().flat_map(|(name, value)| ["--set".to_owned(), format!("{name}={value}")])
     }
 
-    /// A run is killed within so many milliseconds; a kernel alone takes one second to start.
-    pub(super) fn longest(&self) -> u64 {
-        if self.has_python { 6000 } else { 1800 }
+    /// About as many events as a run of it has.
+    pub(super) fn events(&self) -> u64 {
+        6 + 6 * u64::try_from(self.stages.len()).unwrap()
     }
 
     /// With the Python of the tests.
@@ -181,60 +273,93 @@ impl Sketch {
     }
 
     pub(super) fn plan(&self) -> String {
-        let mut text = "title = \"study\"\n[python]\nvariables = true\n[params]\n".to_owned();
+        let mut text = format!("title = \"study\"\n[python]\nseed = {}\n[params]\n", self.seed);
         for (name, value) in &self.parameters {
             writeln!(text, "{name} = {value}").unwrap();
         }
         // Something has to be there, whatever is left out.
         text += "[[stage]]\nstageId = \"S00_begin_study\"\ngoal = \"Begin the study\"\ncommand = 'true'\n";
         for stage in &self.stages {
-            writeln!(text, "[[stage]]\nstageId = \"{}\"", Self::id(stage.number)).unwrap();
-            text += "goal = \"Make what the others read\"\nretries = 2\n";
-            text += OUTPUTS;
-            let own = match stage.each {
-                Each::One => "",
-                _ => "{params.x}",
-            };
-            let value = format!("{}-{own}", stage.value);
-            match stage.is_python {
-                true => {
-                    writeln!(text, "kind = \"python\"\ncommand = '''{}'''", CELL.replace("VALUE", &value))
-                        .unwrap()
-                }
-                false => writeln!(text, "command = ['sh', 'work.sh', '{value}', '{{params.one}}']").unwrap(),
-            }
-            if stage.is_flaky {
-                writeln!(text, "environment = {{ FLAKY = \"flaky-{}\" }}", stage.number).unwrap();
-            }
-            let list = |kind: &str, of: usize, output: &str| {
-                format!("{{ x = {{ {kind} = \"{}/{output}\" }} }}", Self::id(of))
-            };
-            match stage.each {
-                Each::One => {}
-                Each::Parameter => text += "forEach = { x = \"{params.list}\" }\n",
-                Each::Lines(of) => writeln!(text, "forEach = {}", list("lines", of, "lines.txt")).unwrap(),
-                Each::Files(of) => writeln!(text, "forEach = {}", list("files", of, "parts")).unwrap(),
-                Each::As(of) => writeln!(text, "forEach = \"{}\"", Self::id(of)).unwrap(),
-            }
-            if let Some(when) = stage.when {
-                writeln!(text, "when = \"{when}\"").unwrap();
-            }
-            let files = stage.files.iter().map(|file| match file {
-                3 => "folder_3 = \"raw\"".to_owned(),
-                file => format!("file_{file} = \"raw-{file}.txt\""),
-            });
-            let inputs = stage.inputs.iter().map(|(of, output)| {
-                let id = Self::id(*of);
-                match (matches!(stage.each, Each::As(other) if other == *of), self.is_many(*of), *output) {
-                    (true, ..) => format!("own_{of} = \"{id}/out\""),
-                    (_, true, _) => format!("gathered_{of} = \"{id}/*/out.txt\""),
-                    (.., "parts") => format!("folder_of_{of} = \"{id}/parts\""),
-                    _ => format!("of_{of} = \"{id}/{output}\""),
-                }
-            });
-            writeln!(text, "inputs = {{ {} }}", files.chain(inputs).collect::<Vec<_>>().join(", ")).unwrap();
+            self.write_stage(stage, &mut text);
         }
         text
+    }
+
+    fn write_stage(&self, stage: &SketchStage, text: &mut String) {
+        writeln!(text, "[[stage]]\nstageId = \"{}\"", Self::id(stage.number)).unwrap();
+        *text += "goal = \"Make what the others read\"\nretries = 2\n";
+        *text += OUTPUTS;
+        let own = match stage.each {
+            Each::One => "",
+            _ => "{params.x}",
+        };
+        let value = format!("{}-{own}", stage.value);
+        let up = if stage.is_in_folder { "../" } else { "" };
+        let command = match stage.means {
+            Means::Shell => format!("['sh', '{up}work.sh', '{value}', '{{params.one}}']"),
+            Means::Wrapped => format!("['python3', 'work.py', '{value}', '{{params.one}}']"),
+            Means::Cell => format!("'''{}'''", Self::cell(stage, &value)),
+            Means::CellFile => format!("[\"cell-{}.py\"]", stage.number),
+        };
+        if stage.means.is_python() {
+            *text += "kind = \"python\"\n";
+        }
+        writeln!(text, "command = {command}").unwrap();
+        if let Some(verified) = stage.verified {
+            writeln!(text, "verify = 'echo {verified} >> \"$CHECKSTONE_ARTIFACT_DIR/out.txt\"'").unwrap();
+        }
+        if stage.is_in_folder {
+            *text += "directory = \"inner\"\n";
+        }
+        let mut environment = vec![format!("MORE = \"{}-{own}\"", stage.more)];
+        environment.extend(stage.is_flaky.then(|| format!("FLAKY = \"{up}flaky-{}\"", stage.number)));
+        environment.extend(stage.is_slow.then(|| "SLOW = \"yes\"".to_owned()));
+        environment.extend(stage.side_of.map(|of| format!("SIDE = \"{up}side-{of}\"")));
+        if self.stages.iter().any(|other| other.side_of == Some(stage.number)) {
+            environment.push(format!("WRITES = \"{up}side-{}\"", stage.number));
+        }
+        writeln!(text, "environment = {{ {} }}", environment.join(", ")).unwrap();
+        if let Some(of) = stage.side_of {
+            writeln!(text, "dependencies = [\"{}\"]", Self::id(of)).unwrap();
+        }
+        let list = |kind: &str, of: usize, output: &str| {
+            format!("{{ x = {{ {kind} = \"{}/{output}\" }} }}", Self::id(of))
+        };
+        match stage.each {
+            Each::One => {}
+            Each::Parameter => *text += "forEach = { x = \"{params.list}\" }\n",
+            Each::ProjectLines => *text += "forEach = { x = { lines = \"list.txt\" } }\n",
+            Each::Lines(of) => writeln!(text, "forEach = {}", list("lines", of, "lines.txt")).unwrap(),
+            Each::Files(of) => writeln!(text, "forEach = {}", list("files", of, "parts")).unwrap(),
+            Each::As(of) => writeln!(text, "forEach = \"{}\"", Self::id(of)).unwrap(),
+        }
+        if let Some(when) = stage.when {
+            writeln!(text, "when = \"{when}\"").unwrap();
+        }
+        let files = stage.files.iter().map(|file| match file {
+            3 => "folder_3 = \"raw\"".to_owned(),
+            file => format!("file_{file} = \"raw-{file}.txt\""),
+        });
+        let inputs = stage.inputs.iter().map(|(of, output)| {
+            let id = Self::id(*of);
+            match (matches!(stage.each, Each::As(other) if other == *of), self.is_many(*of), *output) {
+                (true, ..) => format!("own_{of} = \"{id}/out\""),
+                (_, true, _) => format!("gathered_{of} = \"{id}/*/out.txt\""),
+                (.., "parts") => format!("folder_of_{of} = \"{id}/parts\""),
+                _ => format!("of_{of} = \"{id}/{output}\""),
+            }
+        });
+        // What a script starts is nobody's to know.
+        let script = (stage.means == Means::Wrapped).then(|| "script = \"work.sh\"".to_owned());
+        let inputs = files.chain(inputs).chain(script);
+        writeln!(text, "inputs = {{ {} }}", inputs.collect::<Vec<_>>().join(", ")).unwrap();
+    }
+
+    /// What stands in a file is the same for all instances.
+    fn cell(stage: &SketchStage, value: &str) -> String {
+        // Cells find modules in the folder that they run in.
+        let module = if stage.is_in_folder { "number = 0" } else { "from study_code import number" };
+        CELL.replace("MODULE", module).replace("VALUE", value)
     }
 
     /// All of it, as it is now.
@@ -247,8 +372,23 @@ impl Sketch {
         };
         write("plan.toml", &self.plan());
         write("work.sh", &WORK.replace("of $*", &format!("by {} of $*", self.script)));
+        write("work.py", WRAPPED);
+        write("inner/nothing", "");
+        write("study_code/__init__.py", "from .numbers import number\n");
+        write("study_code/numbers.py", &format!("number = {}\n", self.module));
+        write("list.txt", &self.list.iter().map(|line| format!("{line}\n")).collect::<String>());
         for (number, content) in self.files.iter().enumerate() {
             write(&format!("raw-{number}.txt"), &format!("{content}\n"));
+        }
+        let mode = if self.is_executable { 0o755 } else { 0o644 };
+        let first = project.path("raw-0.txt");
+        if std::fs::metadata(&first).unwrap().permissions().mode() & 0o777 != mode {
+            std::fs::set_permissions(&first, Permissions::from_mode(mode)).unwrap();
+        }
+        let empty = project.path("raw/empty");
+        match self.has_empty_folder {
+            true => std::fs::create_dir_all(&empty).unwrap(),
+            false => drop(std::fs::remove_dir(&empty)),
         }
         for number in 0..3 {
             let path = project.path(&format!("raw/{number}"));
@@ -257,23 +397,27 @@ impl Sketch {
                 None => drop(std::fs::remove_file(path)),
             }
         }
+        for stage in self.stages.iter().filter(|stage| stage.means == Means::CellFile) {
+            write(&format!("cell-{}.py", stage.number), &Self::cell(stage, &stage.value.to_string()));
+        }
         for stage in self.stages.iter().filter(|stage| stage.is_flaky) {
             project.workplace.write(&format!("flaky-{}", stage.number), "");
         }
     }
 
-    /// Changes something, and says what.
-    pub(super) fn edit(&mut self, random: &mut Random, project: &Project) -> String {
-        let count = u64::try_from(self.stages.len()).unwrap();
-        let at = usize::try_from(random.below(count)).unwrap();
+    /// Changes something that stages read or run while they are at it, and says what.
+    pub(super) fn edit_files(&mut self, random: &mut Random) -> String {
         let value = random.below(4);
-        let number = self.stages[at].number;
-        match random.below(13) {
-            0 | 11 | 12 => {
-                self.stages[at].value = value;
-                format!("stage {number} has the value {value}")
+        match random.below(8) {
+            6 => {
+                self.is_executable ^= true;
+                "file 0 can be executed, or no longer".to_owned()
             }
-            1 => {
+            7 => {
+                self.has_empty_folder ^= true;
+                "the folder has an empty one, or no longer".to_owned()
+            }
+            0 | 1 => {
                 let file = usize::try_from(random.below(3)).unwrap();
                 self.files[file] = value;
                 format!("file {file} is {value}")
@@ -282,7 +426,48 @@ impl Sketch {
                 self.folder = (0..1 + random.below(3)).map(|_| random.below(3)).collect();
                 format!("the folder has {:?}", self.folder)
             }
-            3 | 4 => {
+            3 => {
+                self.list = (0..=value).map(|_| random.below(5)).collect();
+                // No two instances are run for the same.
+                self.list.sort_unstable();
+                self.list.dedup();
+                format!("the list is {:?}", self.list)
+            }
+            4 => {
+                self.script = value;
+                format!("the script is {value}")
+            }
+            _ => {
+                self.module = value;
+                format!("the module is {value}")
+            }
+        }
+    }
+
+    /// Changes something, and says what.
+    pub(super) fn edit(&mut self, random: &mut Random, project: &Project) -> String {
+        let count = u64::try_from(self.stages.len()).unwrap();
+        let first_cell = self.stages.iter().position(|stage| stage.means.is_python());
+        let at = usize::try_from(random.below(count)).unwrap();
+        let value = random.below(4);
+        let number = self.stages[at].number;
+        // A session goes stale in more ways than a command.
+        match random.below(if first_cell.is_some() { 25 } else { 18 }) {
+            // Those behind it have what it left in the session, and nothing else of it.
+            18..22 if first_cell.is_some() => {
+                let stage = first_cell.map(|cell| &mut self.stages[cell]).unwrap();
+                stage.value = value;
+                format!("stage {} has the value {value}", stage.number)
+            }
+            0..3 => {
+                self.stages[at].value = value;
+                format!("stage {number} has the value {value}")
+            }
+            3 => {
+                self.stages[at].more = value;
+                format!("the environment of stage {number} has {value}")
+            }
+            4..6 => {
                 let (name, value) = match random.below(3) {
                     0 => ("one", value.to_string()),
                     1 => ("flag", (value < 2).to_string()),
@@ -292,24 +477,32 @@ impl Sketch {
                 values.insert(name, value.clone());
                 format!("{name} is {value}")
             }
-            5 => {
+            6 => {
                 self.add_stage(random);
                 "another stage".to_owned()
             }
-            6 if count > 1 => {
+            7 if count > 1 => {
                 // Nobody reads what the last one makes.
                 self.stages.pop();
                 "the last stage is gone".to_owned()
             }
-            7 => {
-                self.script = value;
-                format!("the script is {value}")
-            }
-            8 => {
+            8 if !self.stages.iter().any(|stage| stage.side_of.is_some()) => {
                 self.stages[at].when = ["params.flag", "not params.flag"].into_iter().nth(at % 3);
                 format!("stage {number} has another condition")
             }
-            _ => {
+            9 => {
+                self.stages[at].verified = (value > 0).then_some(value);
+                format!("stage {number} has another `verify`")
+            }
+            10 if self.stages[at].means != Means::Wrapped => {
+                self.stages[at].is_in_folder ^= true;
+                format!("stage {number} is run elsewhere")
+            }
+            11 | 22.. if first_cell.is_some() => {
+                self.seed = value;
+                format!("the seed is {value}")
+            }
+            12..14 => {
                 let published = project.path(&format!("reports/study/r1/{}", Self::id(number)));
                 match value {
                     0 => drop(std::fs::remove_dir_all(&published)),
@@ -319,8 +512,16 @@ impl Sketch {
                     }
                     _ => {}
                 }
+                // Now and then nothing is left that it could be brought back from.
+                if random.below(4) == 0 {
+                    drop(std::fs::remove_dir_all(project.path("reports/study/checkpoints/.store")));
+                    return format!(
+                        "what stage {number} published is lost or forged ({value}), and the store is gone"
+                    );
+                }
                 format!("what stage {number} published is lost or forged ({value})")
             }
+            _ => self.edit_files(random),
         }
     }
 }
