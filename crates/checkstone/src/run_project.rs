@@ -184,9 +184,7 @@ pub(crate) fn engine_error(error: EngineError, run: &str) -> CommandError {
         EngineError::OtherTitle { .. } => {
             told.hint("`--recorded-plan` uses the plan that the run was started with")
         }
-        EngineError::Record(RecordError::Hold(HoldError::Lost { .. })) => {
-            told.hint(format!("`checkstone watch {run}` follows it"))
-        }
+        EngineError::Record(RecordError::Hold(HoldError::Lost { .. })) => told.hint(hint_at_running(run)),
         EngineError::NoPython { .. } => told
             .hint("install one that can: `cargo install --locked --path crates/checkstone --features full`"),
         EngineError::Survivors { .. } => told.hint("stop them as their owner, then resume again"),
