@@ -13,8 +13,6 @@ use crate::run_storage;
 
 const CONTENDERS: usize = 16;
 const ROUNDS: usize = 20;
-/// Services answer some of those who come at the same instant only after a pause.
-const BUCKET_ROUNDS: usize = 3;
 /// Longer than anything here takes.
 const LENGTH: Duration = Duration::from_secs(600);
 
@@ -138,6 +136,8 @@ fn of_database(_hold: &HoldKind) -> Vec<Finding> {
 fn of_bucket(address: &str, project: &str) -> Finding {
     use crate::bucket_store::BucketStore;
     use bucket::BucketError;
+    /// Services answer some of those who come at the same instant only after a pause.
+    const BUCKET_ROUNDS: usize = 3;
     let opened = BucketStore::new(address, project)
         .map_err(|error| error.to_string())
         .and_then(|store| store.scratch(&files::random_id()).map_err(|error| text::error_chain(&error)));
