@@ -5,7 +5,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
@@ -33,6 +33,9 @@ const GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 const PATIENCE: Duration = Duration::from_secs(180);
 /// The first one, for an address may be wrong.
 const FIRST_PATIENCE: Duration = Duration::from_secs(20);
+
+/// Between two tries.
+const PAUSE: Duration = Duration::from_millis(200);
 
 const EXECUTABLE: &str = "executable";
 
@@ -109,7 +112,9 @@ impl ContentBucket {
     /// Whether the service keeps two who make the same object apart.
     pub fn check(&self) -> Result<(), BucketError> {
         let name = format!(".check-{}", files::random_id());
-        let first = self.claim_at(&self.first, &name).map_err(|error| match error {
+        let claim = || async { self.claim_at(&self.first, &name).await };
+        // Whether a claim whose answer was lost was made does not matter: the next one is refused.
+        let first = self.runtime.block_on(patiently(FIRST_PATIENCE, claim)).map_err(|error| match error {
             // Some services do not let anybody without the right to make buckets know that there is none.
             BucketError::Denied { .. } => self.is_missing().unwrap_or(error),
             error => error,
@@ -117,14 +122,14 @@ impl ContentBucket {
         let claimed = (first?, self.claim(&name)?);
         let _ = self.runtime.block_on(self.store.delete(&self.scope.clone().join(name)));
         match claimed {
-            (true, false) => Ok(()),
-            _ => Err(BucketError::NoConditionalPut { address: self.address.to_string() }),
+            (_, false) => Ok(()),
+            (_, true) => Err(BucketError::NoConditionalPut { address: self.address.to_string() }),
         }
     }
 
     /// Whether this is the first to make an object of that name.
     pub fn claim(&self, name: &str) -> Result<bool, BucketError> {
-        self.claim_at(&self.store, name)
+        self.runtime.block_on(self.claim_at(&self.store, name))
     }
 
     fn is_missing(&self) -> Option<BucketError> {
@@ -132,11 +137,10 @@ impl ContentBucket {
         listed.err().map(|error| self.failed(error)).filter(|error| matches!(error, BucketError::NoBucket { .. }))
     }
 
-    fn claim_at(&self, store: &AmazonS3, name: &str) -> Result<bool, BucketError> {
+    async fn claim_at(&self, store: &AmazonS3, name: &str) -> Result<bool, BucketError> {
         let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
         let path = self.scope.clone().join(name);
-        let put = store.put_opts(&path, PutPayload::from_static(b"claimed"), options);
-        match self.runtime.block_on(put) {
+        match store.put_opts(&path, PutPayload::from_static(b"claimed"), options).await {
             Ok(_) => Ok(true),
             Err(Error::AlreadyExists { .. }) => Ok(false),
             Err(error) => Err(self.failed(error)),
@@ -155,17 +159,18 @@ impl ContentBucket {
     /// Puts contents, several at once, and reads each back.
     pub fn put(&self, contents: Vec<NewContent>) -> Result<(), BucketError> {
         self.runtime.block_on(async {
-            let puts = stream::iter(contents).map(|content| self.put_one(content));
+            // What was put twice is there once.
+            let puts = stream::iter(&contents).map(|content| patiently(PATIENCE, || self.put_one(content)));
             puts.buffer_unordered(AT_ONCE).try_collect::<()>().await
         })
     }
 
-    async fn put_one(&self, content: NewContent) -> Result<(), BucketError> {
-        let NewContent { sha256, mut file, is_executable } = content;
-        let path = self.path(&sha256);
+    async fn put_one(&self, content: &NewContent) -> Result<(), BucketError> {
+        let NewContent { sha256, file, is_executable } = content;
+        let (mut file, path) = (file, self.path(sha256));
         let size = file.metadata()?.len();
         let mut attributes = Attributes::new();
-        if is_executable {
+        if *is_executable {
             attributes.insert(Attribute::Metadata(EXECUTABLE.into()), AttributeValue::from("yes"));
         }
         file.rewind()?;
@@ -180,9 +185,9 @@ impl ContentBucket {
         } else if !self.has_size(&path, size).await? {
             self.put_in_pieces(&path, file, attributes).await?;
         }
-        match self.read(&sha256, |_| Ok(())).await? {
+        match self.read(sha256, |_| Ok(())).await? {
             Some(_) => Ok(()),
-            None => Err(BucketError::Damaged { address: self.address.to_string(), sha256 }),
+            None => Err(BucketError::Damaged { address: self.address.to_string(), sha256: sha256.clone() }),
         }
     }
 
@@ -194,7 +199,7 @@ impl ContentBucket {
         }
     }
 
-    async fn put_in_pieces(&self, path: &Path, mut file: File, attributes: Attributes) -> Result<(), BucketError> {
+    async fn put_in_pieces(&self, path: &Path, mut file: &File, attributes: Attributes) -> Result<(), BucketError> {
         let options = PutMultipartOptions { attributes, ..PutMultipartOptions::default() };
         let upload = self.store.put_multipart_opts(path, options).await.map_err(|error| self.failed(error))?;
         let mut upload = WriteMultipart::new_with_chunk_size(upload, LARGEST_PIECE);
@@ -213,8 +218,13 @@ impl ContentBucket {
     }
 
     /// Writes a content to a file, verified; none if the bucket has none that is whole.
-    pub fn fetch(&self, sha256: &str, mut to: &File) -> Result<Option<FetchedContent>, BucketError> {
-        self.runtime.block_on(self.read(sha256, |bytes| to.write_all(bytes)))
+    pub fn fetch(&self, sha256: &str, to: &File) -> Result<Option<FetchedContent>, BucketError> {
+        self.runtime.block_on(patiently(PATIENCE, || async {
+            let mut to = to;
+            to.set_len(0)?;
+            to.rewind()?;
+            self.read(sha256, |bytes| to.write_all(bytes)).await
+        }))
     }
 
     /// What is damaged is removed, so that it is put again.
@@ -287,6 +297,22 @@ impl ContentBucket {
         }
         lease.release().await?;
         Ok((free.len(), free.iter().map(|object| object.size).sum()))
+    }
+}
+
+/// Tries again what a service that went away left without an answer: what may have been done already is not tried again otherwise.
+async fn patiently<T, W: Future<Output = Result<T, BucketError>>>(
+    patience: Duration,
+    work: impl Fn() -> W,
+) -> Result<T, BucketError> {
+    let began = Instant::now();
+    loop {
+        match work().await {
+            Err(BucketError::NoAnswer { .. }) if began.elapsed() < patience => {
+                tokio::time::sleep(PAUSE).await;
+            }
+            done => return done,
+        }
     }
 }
 

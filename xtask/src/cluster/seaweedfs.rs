@@ -70,7 +70,8 @@ fn start(folder: &Path, weed: &Path, data: &Path, ports: [u16; 4]) -> Result<(),
     server.args(["-volume.max=100", "-master.volumeSizeLimitMB=64"]);
     // There is nobody else to elect.
     server.arg("-master.electionTimeout=500ms");
-    server.current_dir(folder).stdin(Stdio::null());
+    // By keys in its environment it would let anybody do everything.
+    server.env_clear().env("PATH", process::path()).current_dir(folder).stdin(Stdio::null());
     let [out, err] = [log().map_err(failed)?, log().map_err(failed)?];
     server.stdout(std::fs::File::from(out)).stderr(std::fs::File::from(err));
     server.spawn().map_err(failed).map(drop)

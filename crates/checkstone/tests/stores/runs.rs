@@ -67,7 +67,7 @@ fn a_bucket_that_cannot_be_used_costs_no_run() {
     let Some(_servers) = shared() else { return };
     let right = variable("CHECKSTONE_STORE").unwrap();
     let secret = variable("AWS_SECRET_ACCESS_KEY").unwrap();
-    let mut project = Project::new("CHECKSTONE_STORE", "s3://checkstone-missing/x");
+    let mut project = Project::new("CHECKSTONE_STORE", "s3://no-such-bucket/x");
     let reason = |project: &Project| {
         let record = project.record();
         let failed = record.lines().rfind(|line| line.contains(r#""to":"FAILED""#)).unwrap().to_owned();
