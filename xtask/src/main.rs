@@ -398,7 +398,9 @@ fn soak(counts: &Soak) -> Result<(), String> {
     steps.run("saves: savers, pushes and kills", || {
         soak::autosave(counts.autosave_kills, counts.saver_rounds)
     });
-    steps.run("a database and a bucket: contenders and kills", || soak::stores(counts.rounds, counts.store_kills));
+    steps.run("a database and a bucket: contenders and kills", || {
+        soak::stores(counts.rounds, counts.store_kills)
+    });
     steps.run("kills of runs", || soak::runs(counts.run_kills));
     steps.run("faults of runs", soak::run_faults);
     steps.run("random runs", || soak::random_runs(counts.random_runs, counts.run_seed));

@@ -80,7 +80,9 @@ pub(crate) fn autosave(kills: u32, rounds: u32) -> Result<Done, String> {
 pub(crate) fn stores(rounds: u32, kills: u32) -> Result<Done, String> {
     let rounds = (rounds * 10).to_string();
     println!("{rounds} rounds of sixteen contenders for each kind of lease, {kills} kills of the database");
-    process::run(test_target("lease").env("CHECKSTONE_SOAK_ROUNDS", &rounds).env("CHECKSTONE_SOAK_PAUSES", "20"))?;
+    process::run(
+        test_target("lease").env("CHECKSTONE_SOAK_ROUNDS", &rounds).env("CHECKSTONE_SOAK_PAUSES", "20"),
+    )?;
     cluster::test_stores(&[("CHECKSTONE_SOAK_ROUNDS", rounds), ("CHECKSTONE_SOAK_KILLS", kills.to_string())])
 }
 

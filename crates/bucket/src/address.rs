@@ -63,6 +63,9 @@ mod tests {
         assert_eq!(read("s3://lab"), Ok("s3://lab".to_owned()));
         let told = |text: &str| read(text).unwrap_err().to_string();
         assert_eq!(told("lab"), "`lab` is no address of a bucket; write it like `s3://bucket/prefix`");
-        assert_eq!(told("s3://key:secret@lab/x"), "`s3://…` is no address of a bucket; write it like `s3://bucket/prefix`");
+        assert_eq!(
+            told("s3://key:secret@lab/x"),
+            "`s3://…` is no address of a bucket; write it like `s3://bucket/prefix`"
+        );
     }
 }

@@ -24,7 +24,9 @@ pub enum BucketError {
     Full { address: String },
     #[error("`{address}` does not answer: check `AWS_ENDPOINT_URL` and the network, then resume the run")]
     NoAnswer { address: String, source: Box<object_store::Error> },
-    #[error("`{address}` has something else than it was given for {sha256}: nothing was committed; resume the run")]
+    #[error(
+        "`{address}` has something else than it was given for {sha256}: nothing was committed; resume the run"
+    )]
     Damaged { address: String, sha256: String },
     #[error("`{address}` cannot be used")]
     Failed { address: String, source: Box<object_store::Error> },
@@ -45,16 +47,23 @@ impl BucketError {
         if has(&["ExpiredToken", "TokenRefreshRequired", "RequestExpired"]) {
             return Self::Expired { address };
         }
-        if has(&["507 ", "InsufficientStorage", "XMinioStorageFull", "no free volumes", "no writable volume"]) {
+        if has(&["507 ", "InsufficientStorage", "XMinioStorageFull", "no free volumes", "no writable volume"])
+        {
             return Self::Full { address };
         }
-        let is_denied =
-            matches!(error, object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. });
-        if is_denied || has(&["InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied", "instance metadata"]) {
+        let is_denied = matches!(
+            error,
+            object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. }
+        );
+        if is_denied
+            || has(&["InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied", "instance metadata"])
+        {
             return Self::Denied { address };
         }
-        if matches!(error, object_store::Error::NotImplemented { .. } | object_store::Error::NotSupported { .. })
-            || has(&["NotImplemented", "501 "])
+        if matches!(
+            error,
+            object_store::Error::NotImplemented { .. } | object_store::Error::NotSupported { .. }
+        ) || has(&["NotImplemented", "501 "])
         {
             return Self::NoConditionalPut { address };
         }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use lease::LeaseOwner;
 use object_store::path::Path;
-use object_store::{Error, ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload, UpdateVersion};
+use object_store::{
+    Error, ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload, UpdateVersion,
+};
 use serde::{Deserialize, Serialize};
 
 /// Nobody who renews it with every thousand objects is so slow.

@@ -74,7 +74,10 @@ impl ContentBucket {
         // Whoever was first has installed the same.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let address = access.address.clone();
-        let wrong = |source| BucketError::Configuration { address: access.address.to_string(), source: Box::new(source) };
+        let wrong = |source| BucketError::Configuration {
+            address: access.address.to_string(),
+            source: Box::new(source),
+        };
         let mut builder = AmazonS3Builder::new().with_bucket_name(&address.bucket);
         for (name, value) in &access.options {
             if let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>() {
@@ -134,7 +137,10 @@ impl ContentBucket {
 
     fn is_missing(&self) -> Option<BucketError> {
         let listed = self.runtime.block_on(self.first.list(Some(&self.scope)).try_next());
-        listed.err().map(|error| self.failed(error)).filter(|error| matches!(error, BucketError::NoBucket { .. }))
+        listed
+            .err()
+            .map(|error| self.failed(error))
+            .filter(|error| matches!(error, BucketError::NoBucket { .. }))
     }
 
     async fn claim_at(&self, store: &AmazonS3, name: &str) -> Result<bool, BucketError> {
@@ -150,7 +156,8 @@ impl ContentBucket {
     /// Removes all of this scope, for one that was only tried.
     pub fn remove_scope(&self) -> Result<(), BucketError> {
         let removed = self.runtime.block_on(async {
-            let all: Vec<_> = self.store.list(Some(&self.scope)).map_ok(|object| object.location).collect().await;
+            let all: Vec<_> =
+                self.store.list(Some(&self.scope)).map_ok(|object| object.location).collect().await;
             self.store.delete_stream(stream::iter(all).boxed()).try_collect::<Vec<_>>().await
         });
         removed.map(drop).map_err(|error| self.failed(error))
@@ -199,9 +206,15 @@ impl ContentBucket {
         }
     }
 
-    async fn put_in_pieces(&self, path: &Path, mut file: &File, attributes: Attributes) -> Result<(), BucketError> {
+    async fn put_in_pieces(
+        &self,
+        path: &Path,
+        mut file: &File,
+        attributes: Attributes,
+    ) -> Result<(), BucketError> {
         let options = PutMultipartOptions { attributes, ..PutMultipartOptions::default() };
-        let upload = self.store.put_multipart_opts(path, options).await.map_err(|error| self.failed(error))?;
+        let upload =
+            self.store.put_multipart_opts(path, options).await.map_err(|error| self.failed(error))?;
         let mut upload = WriteMultipart::new_with_chunk_size(upload, LARGEST_PIECE);
         let mut piece = vec![0; 1 << 20];
         loop {
@@ -281,7 +294,9 @@ impl ContentBucket {
         grace: Duration,
         is_wanted: &dyn Fn(&str) -> bool,
     ) -> Result<(usize, u64), Error> {
-        let Some(mut lease) = BucketLease::take(self.store.as_ref(), &self.scope).await? else { return Ok((0, 0)) };
+        let Some(mut lease) = BucketLease::take(self.store.as_ref(), &self.scope).await? else {
+            return Ok((0, 0));
+        };
         let now = bucket_lease::now(self.store.as_ref(), &self.scope).await?;
         let all: Vec<_> = self.store.list(Some(&self.scope)).try_collect().await?;
         let is_free = |object: &&object_store::ObjectMeta| {
@@ -292,7 +307,8 @@ impl ContentBucket {
         let free: Vec<_> = all.iter().filter(is_free).collect();
         for batch in free.chunks(FREED_AT_ONCE) {
             lease.renew().await?;
-            let paths: Vec<Result<Path, Error>> = batch.iter().map(|object| Ok(object.location.clone())).collect();
+            let paths: Vec<Result<Path, Error>> =
+                batch.iter().map(|object| Ok(object.location.clone())).collect();
             self.store.delete_stream(stream::iter(paths).boxed()).try_collect::<Vec<_>>().await?;
         }
         lease.release().await?;

@@ -81,7 +81,9 @@ impl Store {
     pub(crate) fn existing(checkpoints: &Folder) -> Result<Option<Self>, FileError> {
         match checkpoints.folder(STORE) {
             Ok(folder) => Self::of(folder).map(Some),
-            Err(error) if error.is_not_found() && remote_store::in_use().is_some() => Self::made(checkpoints).map(Some),
+            Err(error) if error.is_not_found() && remote_store::in_use().is_some() => {
+                Self::made(checkpoints).map(Some)
+            }
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
         }
@@ -140,7 +142,9 @@ impl Store {
     /// The content of that hash, as far as its name says; from the remote store if it is missing here.
     pub(crate) fn object(&self, sha256: &str) -> Result<File, FileError> {
         match (self.local_object(sha256), &self.remote) {
-            (Err(error), Some(remote)) if error.is_not_found() => self.fetched(sha256, remote.as_ref(), error),
+            (Err(error), Some(remote)) if error.is_not_found() => {
+                self.fetched(sha256, remote.as_ref(), error)
+            }
             (found, _) => found,
         }
     }
@@ -149,17 +153,14 @@ impl Store {
         self.folder.folder(prefix(sha256))?.file(sha256)
     }
 
-    fn fetched(
-        &self,
-        sha256: &str,
-        remote: &dyn RemoteStore,
-        missing: FileError,
-    ) -> Result<File, FileError> {
+    fn fetched(&self, sha256: &str, remote: &dyn RemoteStore, missing: FileError) -> Result<File, FileError> {
         let failed = FileError::failed("fetch what is missing in", self.folder.path());
         let staging = self.temporary()?;
         let mut temporary = TemporaryFile::new(&staging, "object", 0o600)?;
         let fetched = remote.fetch(&self.title, sha256, temporary.file());
-        let Some(fetched) = fetched.map_err(|error| failed(io::Error::other(error)))? else { return Err(missing) };
+        let Some(fetched) = fetched.map_err(|error| failed(io::Error::other(error)))? else {
+            return Err(missing);
+        };
         let mode = if fetched.is_executable { 0o555 } else { 0o444 };
         temporary.file().set_permissions(Permissions::from_mode(mode)).map_err(&failed)?;
         let placed = self.place("what was fetched", &mut temporary, sha256);
@@ -185,7 +186,8 @@ impl Store {
         };
         // So few are open at a time.
         for some in wanted.chunks(256) {
-            let contents = some.iter().map(|sha256| content(sha256)).collect::<Result<Vec<_>, FileError>>()?;
+            let contents =
+                some.iter().map(|sha256| content(sha256)).collect::<Result<Vec<_>, FileError>>()?;
             let put = remote.put(&self.title, contents);
             put.map_err(|source| StoreError::Remote { name: name.clone(), source })?;
         }

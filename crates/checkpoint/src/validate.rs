@@ -210,7 +210,8 @@ impl Checker {
 
     fn in_store(&self, artifact: &Artifact, depth: Depth) -> bool {
         let Some(store) = &self.store else { return false };
-        let is_known = || store.has(&artifact.sha256, &self.known) || store.is_remote(&artifact.sha256, &self.known);
+        let is_known =
+            || store.has(&artifact.sha256, &self.known) || store.is_remote(&artifact.sha256, &self.known);
         if depth == Depth::Quick && is_known() {
             return true;
         }

@@ -14,7 +14,9 @@ fn section(text: &str, wanted: &str) -> Vec<(String, String)> {
     for line in text.lines().map(str::trim) {
         if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
             is_in = name.trim() == wanted;
-        } else if let Some((key, value)) = line.split_once('=').filter(|_| is_in && !line.starts_with(['#', ';'])) {
+        } else if let Some((key, value)) =
+            line.split_once('=').filter(|_| is_in && !line.starts_with(['#', ';']))
+        {
             let name = match key.trim() {
                 "aws_access_key_id" => "AWS_ACCESS_KEY_ID",
                 "aws_secret_access_key" => "AWS_SECRET_ACCESS_KEY",

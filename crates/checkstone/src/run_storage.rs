@@ -62,8 +62,9 @@ pub(crate) fn bring_runs(_root: &Path) -> Result<(), CommandError> {
 impl From<StorageError> for CommandError {
     fn from(error: StorageError) -> Self {
         match error {
-            StorageError::NoPostgres => Self::of(ErrorKind::Environment, &error)
-                .hint("install one that can: `cargo install --locked --path crates/checkstone --features postgres`"),
+            StorageError::NoPostgres => Self::of(ErrorKind::Environment, &error).hint(
+                "install one that can: `cargo install --locked --path crates/checkstone --features postgres`",
+            ),
             error => Self::of(ErrorKind::Usage, &error),
         }
     }

@@ -95,10 +95,14 @@ mod tests {
 
     #[test]
     fn the_password_is_never_shown() {
-        let address: DatabaseAddress = "postgres://ada:hunter2@db.example:6432/lab?password=again".parse().unwrap();
+        let address: DatabaseAddress =
+            "postgres://ada:hunter2@db.example:6432/lab?password=again".parse().unwrap();
         assert_eq!(
             (address.to_string(), format!("{address:?}")),
-            ("postgres://ada@db.example:6432/lab".to_owned(), "postgres://ada@db.example:6432/lab".to_owned())
+            (
+                "postgres://ada@db.example:6432/lab".to_owned(),
+                "postgres://ada@db.example:6432/lab".to_owned()
+            )
         );
         for wrong in ["mysql://ada:hunter2@host/x", "postgres://ada:hunter2@host:port/x", "postgres:///x"] {
             let told = wrong.parse::<DatabaseAddress>().unwrap_err().to_string();

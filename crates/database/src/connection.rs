@@ -71,7 +71,9 @@ impl Connection {
                 Ok(client) => match work(client) {
                     Ok(done) => return Ok(done),
                     Err(error) if is_temporary(&error) => error,
-                    Err(source) => return Err(DatabaseError::Query { address: self.address.to_string(), source }),
+                    Err(source) => {
+                        return Err(DatabaseError::Query { address: self.address.to_string(), source });
+                    }
                 },
                 Err(error) => error,
             };
@@ -94,7 +96,9 @@ impl Connection {
             match connected {
                 Ok(client) => self.client = Some(client),
                 Err(error) if is_temporary(&error) => return Ok(Err(error)),
-                Err(source) => return Err(DatabaseError::Refused { address: self.address.to_string(), source }),
+                Err(source) => {
+                    return Err(DatabaseError::Refused { address: self.address.to_string(), source });
+                }
             }
         }
         match &mut self.client {

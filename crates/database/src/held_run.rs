@@ -122,10 +122,8 @@ impl HeldRun {
             let seen = seen(&mut connection, &key)?;
             if seen.is_free() {
                 if let Some(token) = taken(&mut connection, &seen, &owner, length)? {
-                    return Self::kept(connection, key, seen.id, token, length).map_or_else(
-                        |error| Ok(Err(LeaseError::Thread(error))),
-                        |held| Ok(Ok(held)),
-                    );
+                    return Self::kept(connection, key, seen.id, token, length)
+                        .map_or_else(|error| Ok(Err(LeaseError::Thread(error))), |held| Ok(Ok(held)));
                 }
                 watched = None;
                 continue;
@@ -155,7 +153,8 @@ impl HeldRun {
             _ => ControlFlow::Continue(()),
         };
         let release = move |mut connection: Connection| {
-            let free = "update checkstone.runs set owner = null, expires_at = null where id = $1 and token = $2";
+            let free =
+                "update checkstone.runs set owner = null, expires_at = null where id = $1 and token = $2";
             // If it cannot be given back, it expires.
             let _ = connection.run(|client| client.execute(free, &[&id, &token]));
         };
@@ -173,14 +172,19 @@ impl HeldRun {
         self.token.unsigned_abs()
     }
 
-    fn with<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T, DatabaseError>) -> Result<T, DatabaseError> {
+    fn with<T>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T, DatabaseError>,
+    ) -> Result<T, DatabaseError> {
         work(&mut self.connection.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The owner that has the run instead, if another one has.
     pub fn successor(&self) -> Result<Option<String>, DatabaseError> {
         let seen = self.with(|connection| {
-            connection.run(|client| client.query_one(&format!("{LOOK_AT_ROW} where id = $1"), &[&self.id]).map(SeenRow::of))
+            connection.run(|client| {
+                client.query_one(&format!("{LOOK_AT_ROW} where id = $1"), &[&self.id]).map(SeenRow::of)
+            })
         })?;
         Ok((seen.token != self.token).then(|| seen.shown_owner()))
     }
@@ -192,7 +196,9 @@ impl HeldRun {
     /// Removes the run with all its events, if it is still in the hands of this process.
     pub fn forget(&self) -> Result<(), DatabaseError> {
         let remove = "delete from checkstone.runs where id = $1 and token = $2";
-        self.with(|connection| connection.run(|client| client.execute(remove, &[&self.id, &self.token])).map(drop))
+        self.with(|connection| {
+            connection.run(|client| client.execute(remove, &[&self.id, &self.token])).map(drop)
+        })
     }
 
     /// Commits events, all or none; no if the run is no longer in the hands of this process. They are on the server's disk then.
@@ -254,7 +260,8 @@ fn signed(number: u64) -> i64 {
 
 fn seen(connection: &mut Connection, key: &RunKey) -> Result<SeenRow, DatabaseError> {
     connection.run(|client| {
-        let make = "insert into checkstone.runs (project, title, run) values ($1, $2, $3) on conflict do nothing";
+        let make =
+            "insert into checkstone.runs (project, title, run) values ($1, $2, $3) on conflict do nothing";
         client.execute(make, &[&key.project, &key.title, &key.run])?;
         let look = format!("{LOOK_AT_ROW} where project = $1 and title = $2 and run = $3");
         client.query_one(&look, &[&key.project, &key.title, &key.run]).map(SeenRow::of)
@@ -279,7 +286,12 @@ fn taken(
     })
 }
 
-fn renewed(connection: &mut Connection, id: i64, token: i64, length: Duration) -> Result<bool, DatabaseError> {
+fn renewed(
+    connection: &mut Connection,
+    id: i64,
+    token: i64,
+    length: Duration,
+) -> Result<bool, DatabaseError> {
     let length = length.as_secs_f64();
     connection.run(|client| {
         let renew = "update checkstone.runs set expires_at = clock_timestamp() + $3 * interval '1 second'

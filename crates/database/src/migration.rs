@@ -59,7 +59,9 @@ drop table checkstone.runs;
 
 #[derive(Debug, thiserror::Error)]
 pub enum MigrationError {
-    #[error("the database was set up by a newer version of checkstone (step {found}; this one knows {known})")]
+    #[error(
+        "the database was set up by a newer version of checkstone (step {found}; this one knows {known})"
+    )]
     Newer { found: usize, known: usize },
     #[error("step {number} of the database, `{name}`, is not the one that this version knows")]
     Changed { number: usize, name: String },
@@ -99,7 +101,8 @@ pub fn migrate_to(connection: &mut Connection, number: usize) -> Result<(), Data
         };
         for (place, migration) in MIGRATIONS.iter().enumerate().take(number).skip(taken) {
             transaction.batch_execute(migration.up)?;
-            let row: (i32, &str, &str) = (i32::try_from(place + 1).unwrap_or(i32::MAX), migration.name, migration.up);
+            let row: (i32, &str, &str) =
+                (i32::try_from(place + 1).unwrap_or(i32::MAX), migration.name, migration.up);
             let add = "insert into checkstone.migrations (number, name, script) values ($1, $2, $3)";
             transaction.execute(add, &[&row.0, &row.1, &row.2])?;
         }

@@ -50,6 +50,7 @@ pub fn runs_of(connection: &mut Connection, project: &str) -> Result<Vec<RunKey>
              order by id desc";
         client.query(query, &[&project])
     })?;
-    let key = |row: &postgres::Row| RunKey { project: project.to_owned(), title: row.get(0), run: row.get(1) };
+    let key =
+        |row: &postgres::Row| RunKey { project: project.to_owned(), title: row.get(0), run: row.get(1) };
     Ok(rows.iter().map(key).collect())
 }

@@ -83,7 +83,9 @@ impl FolderFence {
         let folder = Folder::open(&self.folder)?;
         match folder.stat((self.token + 1).to_string())? {
             None => Ok(()),
-            Some(_) => Err(LeaseError::Lost { owner: newest(&folder)?.map_or_else(String::new, |seen| seen.owner()) }),
+            Some(_) => Err(LeaseError::Lost {
+                owner: newest(&folder)?.map_or_else(String::new, |seen| seen.owner()),
+            }),
         }
     }
 }
@@ -125,8 +127,10 @@ impl FolderLease {
                 _ => false,
             };
             if is_free {
-                let fence =
-                    FolderFence { folder: path.to_owned(), token: seen.as_ref().map_or(0, |seen| seen.token) + 1 };
+                let fence = FolderFence {
+                    folder: path.to_owned(),
+                    token: seen.as_ref().map_or(0, |seen| seen.token) + 1,
+                };
                 let lease = Self { fence, content: content.clone() };
                 if lease.is_placed(&folder)? {
                     return Ok(lease);

@@ -66,7 +66,8 @@ fn failed(error: DatabaseError) -> HoldError {
 impl RunHold for DatabaseHold {
     fn commit(&self, events: &[Event], lines: &[u8]) -> Result<(), HoldError> {
         let lines = lines.split(|byte| *byte == b'\n');
-        let committed: Vec<CommittedEvent> = events.iter().zip(lines).map(|(event, line)| committed(event, line)).collect();
+        let committed: Vec<CommittedEvent> =
+            events.iter().zip(lines).map(|(event, line)| committed(event, line)).collect();
         if self.held.commit(&committed).map_err(failed)? {
             return Ok(());
         }
@@ -101,7 +102,9 @@ impl RunHold for DatabaseHold {
 
 fn committed(event: &Event, line: &[u8]) -> CommittedEvent {
     let begun = match &event.what {
-        What::StageState { stage_id, attempt, to: StageState::Running, .. } => Some((stage_id.clone(), *attempt)),
+        What::StageState { stage_id, attempt, to: StageState::Running, .. } => {
+            Some((stage_id.clone(), *attempt))
+        }
         _ => None,
     };
     CommittedEvent { sequence: event.sequence, line: String::from_utf8_lossy(line).into_owned(), begun }

@@ -5,7 +5,9 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use settings::{Document, Entry, Kind as _, Nested, Problems, Quoting, Reader, TableOfKeys as _, TableReference};
+use settings::{
+    Document, Entry, Kind as _, Nested, Problems, Quoting, Reader, TableOfKeys as _, TableReference,
+};
 use settings::{Text, TimeLimit, table};
 
 use crate::hold::HoldKind;

@@ -32,8 +32,9 @@ impl ProcessIdentity {
     pub fn is_gone(&self) -> bool {
         let Ok(proc) = processes::open() else { return false };
         let is_near = record::boot().is_ok_and(|boot| boot == self.boot) && namespace() == self.namespace;
-        let is_alive =
-            || processes::read(&proc, self.pid).is_some_and(|now| now.started == self.started && now.is_alive());
+        let is_alive = || {
+            processes::read(&proc, self.pid).is_some_and(|now| now.started == self.started && now.is_alive())
+        };
         is_near && !is_alive()
     }
 }

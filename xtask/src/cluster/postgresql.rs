@@ -72,7 +72,7 @@ fn programs() -> Result<PathBuf, String> {
         let folders = versions.flatten().map(|version| version.path().join("bin"));
         folders.filter(|folder| folder.join("initdb").exists()).max()
     };
-    found().or_else(|| (needs::is_root() && needs::install("postgresql")).then(found).flatten()).ok_or_else(|| {
-        "there is no PostgreSQL server; install the package `postgresql`".to_owned()
-    })
+    found()
+        .or_else(|| (needs::is_root() && needs::install("postgresql")).then(found).flatten())
+        .ok_or_else(|| "there is no PostgreSQL server; install the package `postgresql`".to_owned())
 }

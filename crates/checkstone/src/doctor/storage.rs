@@ -22,7 +22,11 @@ pub(crate) fn findings(root: &Path) -> Result<Vec<Finding>, CommandError> {
     findings.extend(of_database(&settings.hold(root)?));
     match &settings.store {
         Some(address) => findings.push(of_bucket(address, &settings.project(root))),
-        None => findings.push(Finding::note(About::Cluster, "bucket", "none; artifacts stay in the project's folder")),
+        None => findings.push(Finding::note(
+            About::Cluster,
+            "bucket",
+            "none; artifacts stay in the project's folder",
+        )),
     }
     Ok(findings)
 }
@@ -119,7 +123,9 @@ fn of_database(hold: &HoldKind) -> Vec<Finding> {
     }
     let (ahead, milliseconds) = (clock.ahead, clock.round_trip.as_secs_f64() * 1e3);
     // It decides nothing; who reads times of both is told.
-    let text = format!("the database's is {ahead:+.1} s from this machine's; a round trip takes {milliseconds:.1} ms");
+    let text = format!(
+        "the database's is {ahead:+.1} s from this machine's; a round trip takes {milliseconds:.1} ms"
+    );
     findings.push(match ahead.abs() < 5.0 {
         true => Finding::good(About::Cluster, "clock", text),
         false => Finding::note(About::Cluster, "clock", text),

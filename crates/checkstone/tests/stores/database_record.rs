@@ -33,7 +33,9 @@ fn tables_go_forwards_and_back() {
         MigrationError::Newer { .. }
     ));
     assert!(matches!(
-        refused("delete from checkstone.migrations where number = 99; update checkstone.migrations set script = ''"),
+        refused(
+            "delete from checkstone.migrations where number = 99; update checkstone.migrations set script = ''"
+        ),
         MigrationError::Changed { number: 1, .. }
     ));
 }

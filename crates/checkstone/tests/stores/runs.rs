@@ -70,9 +70,9 @@ fn a_bucket_that_cannot_be_used_costs_no_run() {
     let mut project = Project::new("CHECKSTONE_STORE", "s3://no-such-bucket/x");
     let reason = |project: &Project| {
         let record = project.record();
-        let failed = record.lines().rfind(|line| line.contains(r#""to":"FAILED""#)).unwrap().to_owned();
-        let event: serde_json::Value = serde_json::from_str(&failed).unwrap();
-        event["reason"].as_str().map(str::to_owned)
+        let events = record.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let failed = events.filter(|event| event["event"] == "stage-state" && event["to"] == "FAILED").last();
+        failed.unwrap()["reason"].as_str().unwrap().to_owned()
     };
     assert_eq!(project.run(&["run", "--id", "r1"]).code, Some(1));
     let missing = reason(&project);

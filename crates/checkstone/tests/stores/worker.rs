@@ -33,7 +33,11 @@ pub(crate) fn key(run: &str) -> RunKey {
 }
 
 pub(crate) fn event(sequence: u64) -> CommittedEvent {
-    CommittedEvent { sequence, line: sequence.to_string(), begun: Some(("S01_a_b".to_owned(), u32::try_from(sequence).unwrap())) }
+    CommittedEvent {
+        sequence,
+        line: sequence.to_string(),
+        begun: Some(("S01_a_b".to_owned(), u32::try_from(sequence).unwrap())),
+    }
 }
 
 fn say(text: &str) {
