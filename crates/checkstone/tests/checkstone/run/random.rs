@@ -81,7 +81,7 @@ fn play(seed: u64) {
         }
         // One alone is hidden by no other.
         for _ in 0..1 + random.below(3) / 2 {
-            story.steps.push(sketch.edit(&mut random, &project));
+            story.steps.push(sketch.edit(&mut random, &project, last_begun(&project)));
         }
         sketch.write(&project);
     }
@@ -89,27 +89,23 @@ fn play(seed: u64) {
         story.steps.push(killed(&project, &sketch, "r1", &mut random));
     }
     story.plans.push(sketch.plan());
-
+    let mut expected = compared(&project, &sketch, seed, "fresh-1");
+    // Now that all of it is right, one thing at a time goes stale.
+    for round in 2..4 {
+        story.steps.push(sketch.edit(&mut random, &project, None));
+        sketch.write(&project);
+        if random.below(4) == 0 {
+            story.steps.push(killed(&project, &sketch, "r1", &mut random));
+        }
+        story.plans.push(sketch.plan());
+        expected = compared(&project, &sketch, seed, &format!("fresh-{round}"));
+    }
     let finished = |arguments: &[String]| finished(&project, &sketch, seed, arguments);
-    finished(&arguments(&project, &sketch, "r1", "2"));
-    assert_eq!(alive(&project), Vec::<String>::new(), "seed {seed}");
-    let mut fresh = ["run", "--id", "fresh", "--fresh"].map(str::to_owned).to_vec();
-    fresh.extend(sketch.set());
-    finished(&fresh);
-    let expected = project.published_by("fresh");
-    // Stages that are no longer in the plan have left what they made.
-    let mut resumed = project.published_by("r1");
-    let is_of_plan = |path: &String| {
-        let stage = path.split('/').next();
-        expected.iter().any(|(expected, _)| expected.split('/').next() == stage)
-    };
-    resumed.retain(|(path, _)| is_of_plan(path));
-    assert_eq!(shown(&resumed), shown(&expected), "seed {seed}: the resumed run");
     // What others made is taken over, which may be interrupted as well.
     if random.below(2) == 0 {
         story.steps.push(killed(&project, &sketch, "taken", &mut random));
         finished(&arguments(&project, &sketch, "taken", "2"));
-        assert_eq!(shown(&project.published_by("taken")), shown(&expected), "seed {seed}: a new run");
+        assert_eq!(shown(&project.published_by("taken")), expected, "seed {seed}: a new run");
     }
     let outlook = finished(&["resume".to_owned(), "r1".to_owned(), "--dry-run".to_owned()]).stdout;
     let is_run = |line: &&str| {
@@ -118,6 +114,26 @@ fn play(seed: u64) {
     let runs: Vec<&str> = outlook.lines().filter(is_run).collect();
     let count = outlook.lines().filter(|line| line.ends_with("  as it was")).count();
     assert_eq!(runs, [format!("0 of {} would run", text::counted(count, "stage"))], "seed {seed}");
+}
+
+/// Goes on with the run to its end, and compares what it published with what an uninterrupted one does, which is returned.
+fn compared(project: &Project, sketch: &Sketch, seed: u64, uninterrupted: &str) -> Vec<String> {
+    finished(project, sketch, seed, &arguments(project, sketch, "r1", "2"));
+    assert_eq!(alive(project), Vec::<String>::new(), "seed {seed}");
+    let mut fresh = ["run", "--id", uninterrupted, "--fresh"].map(str::to_owned).to_vec();
+    fresh.extend(sketch.set());
+    finished(project, sketch, seed, &fresh);
+    let expected = project.published_by(uninterrupted);
+    // Stages that are no longer in the plan have left what they made.
+    let mut resumed = project.published_by("r1");
+    let is_of_plan = |path: &String| {
+        let stage = path.split('/').next();
+        expected.iter().any(|(expected, _)| expected.split('/').next() == stage)
+    };
+    resumed.retain(|(path, _)| is_of_plan(path));
+    let expected = shown(&expected);
+    assert_eq!(shown(&resumed), expected, "seed {seed}: the resumed run and {uninterrupted}");
+    expected
 }
 
 fn finished(project: &Project, sketch: &Sketch, seed: u64, arguments: &[String]) -> Answer {
@@ -155,16 +171,31 @@ fn begun(project: &Project, sketch: &Sketch, run: &str, random: &mut Random) -> 
     let events = || record(project, run).iter().filter(|byte| **byte == b'\n').count();
     let more = usize::try_from(random.below(sketch.events())).unwrap();
     let wanted = events() + more;
+    // What was saved half-way is there to be gone on with.
+    let saved = || String::from_utf8_lossy(&record(project, run)).matches("\"midStage\":true").count();
+    let is_half_way = random.below(3) == 0;
+    let saved_before = saved();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let mut command = sketch.prepared(project.checkstone(&words));
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    wait_for("the events of a run", || events() >= wanted || child.try_wait().unwrap().is_some());
+    wait_for("the events of a run", || {
+        let is_far = if is_half_way { saved() > saved_before } else { events() >= wanted };
+        is_far || child.try_wait().unwrap().is_some()
+    });
     (child, format!("{}, after {more} events: ", arguments.join(" ")))
 }
 
 fn record(project: &Project, run: &str) -> Vec<u8> {
     let path = project.path(&format!("reports/study/checkpoints/{run}/events.jsonl"));
     std::fs::read(path).unwrap_or_default()
+}
+
+/// The number of the stage that was begun last.
+fn last_begun(project: &Project) -> Option<usize> {
+    let record = String::from_utf8(record(project, "r1")).ok()?;
+    let line = record.lines().rev().find(|line| line.contains("\"to\":\"RUNNING\""))?;
+    let event: serde_json::Value = serde_json::from_str(line).ok()?;
+    event["stageId"].as_str()?.get(1..3)?.parse().ok()
 }
 
 /// Goes on with a run; before it is recorded it has not begun.

@@ -232,7 +232,7 @@ impl Sketch {
                 _ => None,
             },
             is_flaky: random.below(5) == 0,
-            is_slow: random.below(4) == 0,
+            is_slow: random.below(3) == 0,
             is_in_folder: means != Means::Wrapped && random.below(6) == 0,
         });
     }
@@ -444,18 +444,23 @@ impl Sketch {
         }
     }
 
-    /// Changes something, and says what.
-    pub(super) fn edit(&mut self, random: &mut Random, project: &Project) -> String {
+    /// Changes something, and says what: often something of the stage that was begun last, which may be half done.
+    pub(super) fn edit(&mut self, random: &mut Random, project: &Project, begun: Option<usize>) -> String {
         let count = u64::try_from(self.stages.len()).unwrap();
+        // Others go by these without reading them: the session begins with it, or they name it in `dependencies`.
         let first_cell = self.stages.iter().position(|stage| stage.means.is_python());
-        let at = usize::try_from(random.below(count)).unwrap();
+        let writes = |number: usize| self.stages.iter().any(|stage| stage.side_of == Some(number));
+        let writers = self.stages.iter().enumerate().filter(|(_, stage)| writes(stage.number));
+        let unread: Vec<usize> = writers.map(|(place, _)| place).chain(first_cell).collect();
+        let any = usize::try_from(random.below(count)).unwrap();
+        let is_begun = random.below(2) == 0;
+        let begun = self.stages.iter().position(|stage| is_begun && Some(stage.number) == begun);
+        let at = begun.unwrap_or(any);
         let value = random.below(4);
         let number = self.stages[at].number;
-        // A session goes stale in more ways than a command.
-        match random.below(if first_cell.is_some() { 25 } else { 18 }) {
-            // Those behind it have what it left in the session, and nothing else of it.
-            18..22 if first_cell.is_some() => {
-                let stage = first_cell.map(|cell| &mut self.stages[cell]).unwrap();
+        match random.below(if unread.is_empty() { 18 } else { 25 }) {
+            18..23 => {
+                let stage = &mut self.stages[unread[any % unread.len()]];
                 stage.value = value;
                 format!("stage {} has the value {value}", stage.number)
             }
@@ -498,7 +503,7 @@ impl Sketch {
                 self.stages[at].is_in_folder ^= true;
                 format!("stage {number} is run elsewhere")
             }
-            11 | 22.. if first_cell.is_some() => {
+            11 | 23.. if first_cell.is_some() => {
                 self.seed = value;
                 format!("the seed is {value}")
             }
