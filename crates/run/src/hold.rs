@@ -24,7 +24,7 @@ pub enum HoldKind {
     /// A lease of this length, wherever it is.
     Lease(Duration),
     #[cfg(feature = "postgres")]
-    Database(crate::database_hold::DatabaseSetting),
+    Database(Box<crate::database_hold::DatabaseSetting>),
 }
 
 /// An owner that gives no sign of life is waited for so long.

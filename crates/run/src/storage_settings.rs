@@ -90,7 +90,8 @@ impl StorageSettings {
     fn database_hold(&self, address: &str, root: &Path) -> Result<HoldKind, StorageError> {
         let length = self.lease.unwrap_or(crate::hold::USUAL_LENGTH);
         let (address, project) = (address.parse()?, self.project(root));
-        Ok(HoldKind::Database(crate::database_hold::DatabaseSetting { address, project, length }))
+        let setting = crate::database_hold::DatabaseSetting { address, project, length };
+        Ok(HoldKind::Database(Box::new(setting)))
     }
 
     #[cfg(not(feature = "postgres"))]
