@@ -26,11 +26,14 @@ pub(crate) enum ClusterCommand {
     Kill { parts: Vec<String> },
 }
 
+/// The variables by which a server is reached, with their values.
+type Variables = Vec<(String, String)>;
+
 /// One server: how it is started, stopped and killed, with its own folder.
 struct Part {
     name: &'static str,
     /// Does nothing if it runs; answers the variables by which it is reached.
-    up: fn(&Path) -> Result<Vec<(String, String)>, String>,
+    up: fn(&Path) -> Result<Variables, String>,
     down: fn(&Path) -> Result<(), String>,
     kill: fn(&Path) -> Result<(), String>,
 }
@@ -56,7 +59,7 @@ pub(crate) fn run(command: ClusterCommand) -> Result<(), String> {
     }
 }
 
-pub(crate) fn up(parts: &[String]) -> Result<Vec<(String, String)>, String> {
+pub(crate) fn up(parts: &[String]) -> Result<Variables, String> {
     let mut variables = Vec::new();
     for part in chosen(parts)? {
         let folder = folder(part);

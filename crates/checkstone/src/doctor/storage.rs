@@ -1,6 +1,7 @@
 //! Whether runs can go beyond this machine: the lease in the project's folder, the database and the bucket, each wanted by sixteen
 //! at once, with how long a round trip takes and how far the clocks are apart.
 
+use std::fmt::Display;
 use std::path::Path;
 use std::time::Duration;
 
@@ -31,20 +32,19 @@ pub(crate) fn findings(root: &Path) -> Result<Vec<Finding>, CommandError> {
     Ok(findings)
 }
 
+/// Tries to get what all want; none for who is too late.
+type Contender<T, E> = Box<dyn Fn() -> Result<Option<T>, E> + Sync>;
+
 /// How many of sixteen got what they all wanted, in each round.
-fn winners<T, E: std::fmt::Display>(
+fn winners<T: Send, E: Display + Send>(
     rounds: usize,
-    mut contend: impl FnMut(usize) -> Result<Box<dyn Fn() -> Result<Option<T>, E> + Sync>, E>,
-) -> Result<Vec<usize>, String>
-where
-    T: Send,
-    E: Send,
-{
+    mut contend: impl FnMut(usize) -> Result<Contender<T, E>, E>,
+) -> Result<Vec<usize>, String> {
     let mut won = Vec::new();
     for round in 0..rounds {
         let take = contend(round).map_err(|error| error.to_string())?;
         let taken: Vec<Result<Option<T>, E>> = std::thread::scope(|scope| {
-            let contenders: Vec<_> = (0..CONTENDERS).map(|_| scope.spawn(|| take())).collect();
+            let contenders: Vec<_> = (0..CONTENDERS).map(|_| scope.spawn(&take)).collect();
             contenders.into_iter().filter_map(|contender| contender.join().ok()).collect()
         });
         let taken = taken.into_iter().collect::<Result<Vec<_>, E>>().map_err(|error| error.to_string())?;
@@ -84,7 +84,7 @@ fn of_folder(root: &Path) -> Finding {
             Err(LeaseError::Held { .. }) => Ok(None),
             Err(error) => Err(error),
         };
-        Ok(Box::new(take) as Box<dyn Fn() -> Result<Option<FolderLease>, LeaseError> + Sync>)
+        Ok(Box::new(take) as Contender<FolderLease, LeaseError>)
     });
     judged("lease", won, "the project's folder")
 }
@@ -113,7 +113,7 @@ fn of_database(hold: &HoldKind) -> Vec<Finding> {
             let taken = HeldRun::take_now(Connection::open(&address)?, key.clone(), LENGTH)?;
             Ok(taken.ok())
         };
-        Ok(Box::new(take) as Box<dyn Fn() -> Result<Option<HeldRun>, DatabaseError> + Sync>)
+        Ok(Box::new(take) as Contender<HeldRun, DatabaseError>)
     });
     let judged = judged("database", won, &what);
     let forgotten = forget_runs(&mut connection, &project);
@@ -153,7 +153,7 @@ fn of_bucket(address: &str, project: &str) -> Finding {
         let won = winners(BUCKET_ROUNDS, |round| {
             let bucket = std::sync::Arc::clone(&bucket);
             let take = move || Ok(bucket.claim(&round.to_string())?.then_some(()));
-            Ok(Box::new(take) as Box<dyn Fn() -> Result<Option<()>, BucketError> + Sync>)
+            Ok(Box::new(take) as Contender<(), BucketError>)
         });
         let removed = bucket.remove_scope().map_err(|error| text::error_chain(&error));
         removed.and(won)
