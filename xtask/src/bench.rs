@@ -4,6 +4,7 @@
 pub(crate) mod all;
 pub(crate) mod checkpoint;
 pub(crate) mod clients;
+pub(crate) mod cluster;
 pub(crate) mod hook;
 pub(crate) mod kernel;
 pub(crate) mod ledger;

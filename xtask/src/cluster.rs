@@ -3,6 +3,7 @@
 
 mod postgresql;
 mod seaweedfs;
+mod slurm;
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,8 @@ pub(crate) enum ClusterCommand {
     Up { parts: Vec<String> },
     /// Stop the servers; what they hold stays in `target/cluster`
     Down { parts: Vec<String> },
+    /// Say which of them run
+    Status,
     /// Kill a server as a crash would
     #[command(hide = true)]
     Kill { parts: Vec<String> },
@@ -41,6 +44,7 @@ struct Part {
 const PARTS: &[Part] = &[
     Part { name: "postgresql", up: postgresql::up, down: postgresql::down, kill: postgresql::kill },
     Part { name: "seaweedfs", up: seaweedfs::up, down: seaweedfs::down, kill: seaweedfs::kill },
+    Part { name: "slurm", up: slurm::up, down: slurm::down, kill: slurm::kill },
 ];
 
 /// A server that has not answered within this time does not.
@@ -55,6 +59,15 @@ pub(crate) fn run(command: ClusterCommand) -> Result<(), String> {
             Ok(())
         }
         ClusterCommand::Down { parts } => chosen(&parts)?.try_for_each(|part| (part.down)(&folder(part))),
+        ClusterCommand::Status => {
+            for part in PARTS {
+                match processes_with(&folder(part)).len() {
+                    0 => println!("{}: down", part.name),
+                    processes => println!("{}: up, {processes} processes", part.name),
+                }
+            }
+            Ok(())
+        }
         ClusterCommand::Kill { parts } => chosen(&parts)?.try_for_each(|part| (part.kill)(&folder(part))),
     }
 }
@@ -97,6 +110,28 @@ pub(crate) fn test_stores(variables: &[(&str, String)]) -> Result<Done, String> 
     ended.and_then(|done| stopped.map(|()| done))
 }
 
+/// The tests of runs on a cluster, with a Slurm of their own; it is stopped afterwards.
+pub(crate) fn test_slurm(variables: &[(&str, String)]) -> Result<Done, String> {
+    let ended = slurm_up().and_then(|conf| {
+        let mut test = process::test_target("checkstone");
+        test.args(["run::cluster", "--", "--nocapture"]).env("CHECKSTONE_TEST_SLURM", conf);
+        test.envs(variables.iter().map(|(name, value)| (*name, value.as_str())));
+        process::run(&mut test)
+    });
+    let stopped = slurm_down();
+    ended.and_then(|done| stopped.map(|()| done))
+}
+
+/// Where the started Slurm is described.
+pub(crate) fn slurm_up() -> Result<String, String> {
+    let found = up(&["slurm".to_owned()])?;
+    found.into_iter().next().map(|(_, conf)| conf).ok_or_else(|| "there is no Slurm".to_owned())
+}
+
+pub(crate) fn slurm_down() -> Result<(), String> {
+    run(ClusterCommand::Down { parts: vec!["slurm".to_owned()] })
+}
+
 /// A number of ports in a row that nobody uses, chosen once and kept in a file; `also` further ones above each.
 fn ports(file: &Path, count: u16, also: u16) -> Result<u16, String> {
     if let Some(port) = fs_err::read_to_string(file).ok().and_then(|text| text.trim().parse().ok()) {
@@ -113,7 +148,7 @@ fn ports(file: &Path, count: u16, also: u16) -> Result<u16, String> {
     Ok(first)
 }
 
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) -> Result<(), String> {
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) -> Result<(), String> {
     let began = Instant::now();
     while !is_so() {
         if began.elapsed() > PATIENCE {

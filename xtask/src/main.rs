@@ -75,6 +75,11 @@ enum Command {
         #[command(subcommand)]
         which: Bench,
     },
+    /// The servers that runs beyond one machine use, on this one
+    Cluster {
+        #[command(subcommand)]
+        command: cluster::ClusterCommand,
+    },
     /// Write the JSON schemas into `schemas/`
     Schemas,
     /// Record what the installed test runners print about small projects, for the tests of `outputs`
@@ -161,6 +166,9 @@ struct Soak {
     /// What the mutants are drawn by
     #[arg(long, default_value_t = 15)]
     mutant_seed: u64,
+    /// Kills of engine, controller, nodes and their helpers, in runs on a cluster
+    #[arg(long, default_value_t = 80)]
+    cluster_kills: u32,
     /// Only the steps whose name has this in it, such as `snapshot`
     #[arg(long, default_value = "", hide_default_value = true)]
     only: String,
@@ -255,6 +263,12 @@ enum Bench {
     },
     /// What 50,000 contents in the ledger cost a stop, `verify` over as many files, and the stop hook beside an earlier build
     Ledger(bench::ledger::LedgerArguments),
+    /// Runs on a Slurm of two nodes: submissions beside a bare `sbatch`, how soon an end is known, calls for a fan-out of 500
+    Cluster {
+        /// A built program; without it, it is built as it is handed out
+        #[arg(long)]
+        program: Option<PathBuf>,
+    },
     /// Two builds of the program in turns: the hook, and a replay
     Versions(bench::versions::VersionsArguments),
     /// The end of a turn in each real client, with and without checkstone
@@ -274,6 +288,7 @@ fn main() -> ExitCode {
         Command::Clients { previous } => real_clients(previous),
         Command::Cluster { command } => cluster::run(command),
         Command::Bench { which } => bench(which),
+        Command::Cluster { command } => cluster::run(command),
         Command::Schemas => write_schemas(),
         Command::Summaries { only } => summaries::record(&only),
         Command::Secrets { seed } => secrets::run(seed).map(|_| ()),
@@ -304,6 +319,7 @@ fn bench(which: Bench) -> Result<(), String> {
         Bench::Replay { rounds, megabytes } => bench::replay::run(rounds, megabytes),
         Bench::Run { rounds, trees } => bench::run::run(rounds, trees),
         Bench::Pipelines { program } => bench::pipelines::run(program),
+        Bench::Cluster { program } => bench::cluster::run(program),
         Bench::Checkpoint => bench::checkpoint::run(),
         Bench::Stores { program, megabytes } => bench::stores::run(program, megabytes),
         Bench::Ledger(arguments) => bench::ledger::run(&arguments),
@@ -372,6 +388,7 @@ fn test() -> Result<(), String> {
     steps.run("labelled turns", || {
         process::run(process::test_target("gate").args(["corpus", "--", "--nocapture"]))
     });
+    steps.run("runs on a cluster", || cluster::test_slurm(&[]));
     steps.run("real clients", || clients::test(&clients::CURRENT));
     steps.run("a database and a bucket", || cluster::test_stores(&[]));
     steps.run("tidy", tidy::check);
@@ -403,6 +420,9 @@ fn soak(counts: &Soak) -> Result<(), String> {
     });
     steps.run("kills of runs", || soak::runs(counts.run_kills));
     steps.run("faults of runs", soak::run_faults);
+    steps.run("kills on a cluster", || {
+        cluster::test_slurm(&[("CHECKSTONE_SOAK_CLUSTER_KILLS", counts.cluster_kills.to_string())])
+    });
     steps.run("random runs", || soak::random_runs(counts.random_runs, counts.run_seed));
     steps.run("random turns", || soak::changes(counts.turns));
     steps.run("random ledgers", || soak::ledgers(counts.ledgers, counts.ledger_seed));

@@ -144,7 +144,7 @@ impl Layout {
 
     /// The process ids of an attempt, for the sweep after a lost supervisor.
     pub fn attempt_supervisor(&self, stage: &str, number: u32) -> Result<PathBuf, NameError> {
-        Ok(self.attempt(stage, number)?.join("supervisor.json"))
+        Ok(self.attempt(stage, number)?.join(SUPERVISOR))
     }
 
     /// `reports/{title}/{run}/.kernel`: what the run's Python kernel itself writes.
@@ -154,7 +154,7 @@ impl Layout {
 
     /// The process ids of the kernel, for the sweep after a lost supervisor.
     pub fn kernel_supervisor(&self) -> PathBuf {
-        self.kernel().join("supervisor.json")
+        self.kernel().join(SUPERVISOR)
     }
 
     /// `notebooks/{title}.ipynb`: what the runs of this title did in Python.
@@ -210,6 +210,8 @@ impl Layout {
 pub const DISPLAYS_FILE: &str = "displays.jsonl";
 /// The folder among a Python stage's artifacts that holds the session's variables.
 pub const VARIABLES_FOLDER: &str = "checkstone-variables";
+/// The process ids of a tree under supervision, for the sweep after a lost supervisor.
+pub const SUPERVISOR: &str = "supervisor.json";
 pub const REPORTS: &str = "reports";
 pub const CHECKPOINTS: &str = "checkpoints";
 pub(crate) const MANIFEST: &str = "checkpoint.json";

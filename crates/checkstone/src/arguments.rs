@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     abort, autosave, background, check, checkpoint, completions, demo, doctor, explain, handoff, hook, init,
-    inject, log, man, markers, policy, prove, replay, report, resume, run, session, snapshot, status,
-    statusline, timeline, tokens, trust, uninstall, verify, watch, workflow,
+    inject, log, man, markers, policy, prove, replay, report, resume, run, session, snapshot, stage_exec,
+    status, statusline, timeline, tokens, trust, uninstall, verify, watch, workflow,
 };
 use crate::error::exit_codes_help;
 
@@ -66,6 +66,8 @@ pub(crate) enum Command {
     Hook(hook::HookArguments),
     #[command(hide = true)]
     Background(background::BackgroundArguments),
+    #[command(hide = true)]
+    StageExec(stage_exec::StageExecArguments),
 }
 
 #[cfg(test)]

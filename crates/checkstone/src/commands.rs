@@ -25,6 +25,7 @@ pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod session;
 pub(crate) mod snapshot;
+pub(crate) mod stage_exec;
 pub(crate) mod status;
 pub(crate) mod statusline;
 pub(crate) mod timeline;

@@ -111,6 +111,22 @@ pub(crate) fn read(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
+/// What Slurm calls the job that this runs in: a number, and for one of an array its place in it. Empty outside of a job.
+pub(crate) fn slurm_job() -> String {
+    let text = |name| read(name).map(|value| value.to_string_lossy().into_owned());
+    match (text("SLURM_ARRAY_JOB_ID"), text("SLURM_ARRAY_TASK_ID")) {
+        (Some(array), Some(place)) => format!("{array}_{place}"),
+        _ => text("SLURM_JOB_ID").unwrap_or_default(),
+    }
+}
+
+/// What this machine is called, by Slurm or by itself.
+pub(crate) fn node_name() -> String {
+    let own = || fs_err::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let given = read("SLURMD_NODENAME").map(|name| name.to_string_lossy().into_owned());
+    given.unwrap_or_else(|| own().trim().to_owned())
+}
+
 /// All of it, for the stages of a run.
 pub(crate) fn all() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()

@@ -97,6 +97,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Session(arguments) => commands::session::run(arguments, &printer),
         Command::Autosave(arguments) => commands::autosave::run(arguments, &printer),
         Command::Background(arguments) => commands::background::run(arguments),
+        Command::StageExec(arguments) => commands::stage_exec::run(arguments),
         Command::Snapshot(arguments) => commands::snapshot::run(arguments, &printer),
         Command::Status(arguments) => commands::status::run(arguments, &printer),
         Command::Statusline(arguments) => commands::statusline::run(arguments, &printer),

@@ -11,6 +11,8 @@ use jiff::Timestamp;
 use run::control;
 use run::engine::{EngineError, PlanText, Settings};
 use run::event::{Event, What};
+use run::executor::ExecutorChoice;
+use run::executor::slurm::SlurmSettings;
 use run::fingerprint;
 use run::hold::HoldError;
 use run::outlook::{self, Would};
@@ -23,6 +25,7 @@ use text::shell_word;
 use crate::environment;
 use crate::error::{CommandError, ErrorKind};
 use crate::journal_access;
+use crate::own_program::OwnProgram;
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
 use crate::run_storage;
@@ -174,7 +177,9 @@ pub(crate) fn engine_error(error: EngineError, run: &str) -> CommandError {
         | EngineError::OtherTitle { .. } => ErrorKind::Usage,
         EngineError::NoStage { .. } => ErrorKind::NotFound,
         EngineError::Exists { .. } | EngineError::Busy { .. } => ErrorKind::Refused,
-        EngineError::NoPython { .. } => ErrorKind::Environment,
+        EngineError::NoPython { .. } | EngineError::NoSlurm(_) | EngineError::EndJobs(_) => {
+            ErrorKind::Environment
+        }
         _ => ErrorKind::Failed,
     };
     let told = CommandError::of(kind, &error);
@@ -187,6 +192,12 @@ pub(crate) fn engine_error(error: EngineError, run: &str) -> CommandError {
         EngineError::Record(RecordError::Hold(HoldError::Lost { .. })) => told.hint(hint_at_running(run)),
         EngineError::NoPython { .. } => told
             .hint("install one that can: `cargo install --locked --path crates/checkstone --features full`"),
+        EngineError::NoSlurm(_) => told
+            .hint("run it on a machine of the cluster, such as its login node; `module load slurm` may be needed")
+            .hint("`--on local` runs the stages here"),
+        EngineError::EndJobs(_) => {
+            told.hint(format!("try again when `squeue` answers: `checkstone resume {run}`"))
+        }
         EngineError::Survivors { .. } => told.hint("stop them as their owner, then resume again"),
         EngineError::Record(error @ (RecordError::Write { .. } | RecordError::Broken { .. })) => told
             .hint_at_room(&error, &hint_at_resume(run))
@@ -260,8 +271,11 @@ pub(crate) struct ResourceArguments {
 }
 
 impl ResourceArguments {
-    /// Refuses a plan with a stage that could never begin.
-    pub(crate) fn read(&self, plan: &Plan) -> Result<Resources, CommandError> {
+    /// Refuses a plan with a stage that could never begin. What a cluster has, its scheduler knows.
+    pub(crate) fn read(&self, plan: &Plan, on: &ExecutorChoice) -> Result<Option<Resources>, CommandError> {
+        if matches!(on, ExecutorChoice::Slurm(_)) {
+            return Ok(None);
+        }
         let mut resources = Resources::of_machine();
         for argument in &self.resources {
             resources.set(argument).map_err(|error| {
@@ -273,7 +287,53 @@ impl ResourceArguments {
             unsound("the plan cannot be run", &problems)
                 .hint("`--resources NAME=NUMBER` says what there is, if it is more")
         })?;
-        Ok(resources)
+        Ok(Some(resources))
+    }
+}
+
+/// Where stages can be carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Where {
+    /// On this machine
+    Local,
+    /// As jobs of the Slurm cluster that this machine belongs to
+    Slurm,
+}
+
+/// Where stages are carried out, and how many of them at once.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ExecutionArguments {
+    /// Where stages run; `resume` goes on where the run was last
+    #[arg(long, value_name = "WHERE", value_enum)]
+    on: Option<Where>,
+    /// How many stages may run at once; 1 by default, and 1000 on a cluster
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+}
+
+/// So many jobs are submitted at once, unless the person says otherwise: more would only wait.
+const JOBS_OF_CLUSTER: u16 = 1000;
+
+impl ExecutionArguments {
+    pub(crate) fn on(&self, plan: &Plan, record: Option<&Record>) -> Result<ExecutorChoice, CommandError> {
+        let was_on_cluster =
+            || record.is_some_and(|record| record.stages.values().any(|stage| stage.token.is_some()));
+        let on = self.on.unwrap_or_else(|| if was_on_cluster() { Where::Slurm } else { Where::Local });
+        if on == Where::Local {
+            return Ok(ExecutorChoice::Local);
+        }
+        let file = environment::configuration_file().filter(|file| file.exists());
+        let text = file.as_deref().map(plan_text).transpose()?.unwrap_or_default();
+        let cluster = plan
+            .cluster("config.toml", &text)
+            .map_err(|problems| unsound("the settings of the cluster cannot be used", &problems))?;
+        let program = OwnProgram::find()?.path.into();
+        Ok(ExecutorChoice::Slurm(SlurmSettings { cluster, program }))
+    }
+
+    pub(crate) fn jobs(&self, on: &ExecutorChoice) -> usize {
+        let usual = if matches!(on, ExecutorChoice::Slurm(_)) { JOBS_OF_CLUSTER } else { 1 };
+        usize::from(self.jobs.unwrap_or(usual))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What an edit did to the text of a file. Pure: starts no process, opens no file, asks for no time.
+//! What an edit did to the text of a file, and what Python code imports. Pure: starts no process, opens no file, asks for no time.
 //!
 //! Both texts are lexed side by side by the language that the file's name says ([`language`] is the table). If the code is the
 //! same on both sides, only layout or comments changed. A part of a file is lexed with care: what cannot be decided is code.

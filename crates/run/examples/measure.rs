@@ -416,6 +416,7 @@ fn record_all_but_one(root: &Path, layout: &Layout, text: &str) {
             from,
             to,
             reason: None,
+            token: None,
             ending: None,
             accepted,
         };

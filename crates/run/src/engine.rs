@@ -13,18 +13,19 @@ use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use checkpoint::FileHashes;
 use checkpoint::layout::{Layout, NameError};
+use checkpoint::manifest::Reason;
 use jiff::Timestamp;
-use supervise::{Controls, Isolation, SweepError};
+use supervise::{Isolation, SweepError};
 
-use crate::attempt::{AttemptOutcome, AttemptProgress};
 use crate::control::Requests;
 use crate::earlier_runs::EarlierRuns;
 use crate::event::{Accepted, Ending, Event, InstanceNote, What};
+use crate::executor::slurm::{EndJobsError, NoSlurmError};
+use crate::executor::{Executor, ExecutorChoice};
 use crate::hold::{HoldKind, TakeError};
 use crate::plan::{LONGEST_WITHOUT_CHECKPOINT, Plan, Problems, Resources, Stage};
 use crate::project_code::ProjectCode;
@@ -62,6 +63,8 @@ pub struct Settings {
     pub is_secret: fn(&str, &str) -> bool,
     /// How the run is taken in hand.
     pub hold: HoldKind,
+    /// Where stages are carried out.
+    pub on: ExecutorChoice,
     /// A person confirmed that checkpoints from elsewhere may be loaded, also where that can run code.
     pub is_trusted: bool,
 }
@@ -80,6 +83,7 @@ impl Default for Settings {
             interrupt: Arc::default(),
             is_secret: |_, _| false,
             hold: HoldKind::default(),
+            on: ExecutorChoice::Local,
             is_trusted: false,
         }
     }
@@ -115,15 +119,14 @@ pub enum EngineError {
     NoStage { stage: String },
     #[error("`{stage}` is a Python stage, and this build of checkstone cannot run Python stages")]
     NoPython { stage: String },
-    #[error("cannot start a thread")]
-    Thread(#[source] std::io::Error),
+    #[error(transparent)]
+    NoSlurm(#[from] NoSlurmError),
+    #[error(transparent)]
+    EndJobs(#[from] EndJobsError),
+    #[error("cannot begin an attempt")]
+    Submit(#[source] std::io::Error),
     #[error("cannot control a stage")]
     Controls(#[source] std::io::Error),
-}
-
-enum Message {
-    Progress(usize, AttemptProgress),
-    Ended(usize, Box<AttemptOutcome>),
 }
 
 /// What became of a stage in this process.
@@ -145,7 +148,6 @@ struct StageRun {
     dependents: Vec<usize>,
     /// In this process.
     attempts: u32,
-    controls: Option<Controls>,
     is_aborted: bool,
     /// Those that depend on it know that it completed.
     has_released: bool,
@@ -153,6 +155,8 @@ struct StageRun {
     is_rerun: bool,
     /// Something that it reads was made once more while it ran.
     is_to_be_checked: bool,
+    /// Attempts that were lost with their machines.
+    losses: u32,
 }
 
 struct Engine<'a> {
@@ -183,8 +187,17 @@ struct Engine<'a> {
     hashes: Arc<FileHashes>,
     code: Arc<ProjectCode>,
     has_told_of_copies: bool,
-    sender: Sender<Message>,
-    receiver: Receiver<Message>,
+    executor: Box<dyn Executor>,
+    /// Attempts of the last engine that may be alive on a cluster, by their stages: each is gone on with when its turn comes.
+    living: HashMap<String, LivingAttempt>,
+}
+
+/// An attempt that a lost engine had submitted.
+#[derive(Clone, Debug)]
+struct LivingAttempt {
+    number: u32,
+    token: String,
+    state: StageState,
 }
 
 impl<'a> Engine<'a> {
@@ -193,9 +206,9 @@ impl<'a> Engine<'a> {
         layout: Layout,
         settings: &'a Settings,
         recorder: Recorder,
+        executor: Box<dyn Executor>,
         on_event: &'a mut dyn FnMut(&Event),
     ) -> Self {
-        let (sender, receiver) = mpsc::channel();
         let requests = Requests::from_now(&layout);
         // Without a store everything is read.
         let hashes = Arc::new(FileHashes::made(&layout).unwrap_or_default());
@@ -225,8 +238,8 @@ impl<'a> Engine<'a> {
             may_free: false,
             hashes,
             has_told_of_copies: false,
-            sender,
-            receiver,
+            executor,
+            living: HashMap::new(),
         };
         engine.take_in_stages();
         engine
@@ -257,9 +270,11 @@ impl<'a> Engine<'a> {
         let driven = self.schedule();
         if driven.is_err() {
             // Nothing can be recorded any more, so nothing may go on.
-            self.end_all();
+            self.executor.let_go();
             return driven.map(|()| RunState::InProgress);
         }
+        // Of stages that are no longer in the plan, or whose turn did not come.
+        self.end_living(Reason::Error)?;
         self.block_the_rest()?;
         let state = self.final_state();
         if state == RunState::Completed {
@@ -275,10 +290,8 @@ impl<'a> Engine<'a> {
             if self.running == 0 && (self.backing_off.is_empty() || self.is_aborting) {
                 return Ok(());
             }
-            match self.receiver.recv_timeout(LOOK) {
-                Ok(message) => self.receive(message)?,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            if let Some(report) = self.executor.poll(LOOK) {
+                self.receive(report)?;
             }
             if self.recorder.hold().is_lost() {
                 self.recorder.hold().check().map_err(RecordError::from)?;
@@ -346,7 +359,7 @@ impl<'a> Engine<'a> {
         accepted: Option<Accepted>,
     ) -> Result<(), EngineError> {
         let (stage_id, attempt, from) = (self.id(index), self.attempt_number(index), self.state(index));
-        self.append(What::StageState { stage_id, attempt, from, to, reason, ending, accepted })
+        self.append(What::StageState { stage_id, attempt, from, to, reason, token: None, ending, accepted })
     }
 
     /// The instances that the record does not have yet.

@@ -75,6 +75,9 @@ pub enum What {
         from: StageState,
         to: StageState,
         reason: Option<String>,
+        /// What an attempt that begins is known by on the cluster that carries it out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        token: Option<String>,
         /// How the attempt ended, where it did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ending: Option<Ending>,
@@ -245,7 +248,7 @@ impl What {
         to: StageState,
         reason: Option<String>,
     ) -> Self {
-        Self::StageState { stage_id, attempt, from, to, reason, ending: None, accepted: None }
+        Self::StageState { stage_id, attempt, from, to, reason, token: None, ending: None, accepted: None }
     }
 
     /// The stage that it is about.

@@ -1,73 +1,70 @@
-//! Who carries out the work of a stage, and what is known when it is done.
+//! Where the attempts of a run are carried out: on threads of this process, or as jobs of a cluster. The engine decides what
+//! is begun and records it; an executor carries it out, and reports.
 
-use std::ffi::OsString;
+mod local_threads;
+pub mod slurm;
 
-use checkpoint::manifest::{Manifest, NotebookReference, PythonEnvironment, Rehydration};
-use supervise::{Command, Controls, Ending, Isolation, Limits, Observed, SpawnError, Supervised, WatchError};
+use std::io;
+use std::time::Duration;
 
-use crate::SessionError;
-use crate::attempt::Job;
-use crate::plan::Stage;
+use supervise::Controls;
 
-/// What a checkpoint after a Python stage says of the session.
+use local_threads::LocalThreads;
+use slurm::{Slurm, SlurmCommands, SlurmSettings};
+
+use crate::attempt::{AttemptOutcome, AttemptProgress, Job};
+use crate::engine::{EngineError, Settings};
+
+/// Where the stages of a run are carried out.
 #[derive(Clone, Debug)]
-pub(crate) struct SessionState {
-    pub(crate) notebook: NotebookReference,
-    pub(crate) environment: PythonEnvironment,
-    pub(crate) execution_count: u64,
-    pub(crate) rehydrate: fn(&Manifest) -> Rehydration,
+pub enum ExecutorChoice {
+    Local,
+    Slurm(SlurmSettings),
 }
 
-/// Where the session that a stage needs can be had.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[cfg_attr(not(feature = "python"), expect(dead_code, reason = "without a kernel there is no session"))]
-pub(crate) enum SessionSource {
-    /// The kernel has it.
-    Kernel,
-    /// A valid checkpoint holds it.
-    Checkpoint,
-    /// There are valid checkpoints, and none of them holds it.
-    OtherCheckpoint,
-    NoCheckpoint,
+impl ExecutorChoice {
+    pub(crate) fn executor(&self, settings: &Settings) -> Result<Box<dyn Executor>, EngineError> {
+        Ok(match self {
+            Self::Local => Box::new(LocalThreads::new()),
+            Self::Slurm(slurm) => {
+                let commands = SlurmCommands::find(&settings.environment)?;
+                let made = Slurm::new(slurm, commands, settings.is_trusted, settings.is_secret);
+                Box::new(made.map_err(EngineError::Controls)?)
+            }
+        })
+    }
 }
 
-/// How a stage ended, the exception that its cell raised, if it did, and what the session was then: the next stage may
-/// have it already when this one is accepted.
-pub(crate) struct StageEnded {
-    pub(crate) ending: Ending,
-    pub(crate) raised: Option<String>,
-    pub(crate) state: Option<SessionState>,
+/// What is told of an attempt, by the place of its stage in the plan.
+pub(crate) enum AttemptReport {
+    Progress(usize, AttemptProgress),
+    Ended(usize, Box<AttemptOutcome>),
 }
 
-/// Why the work could not be begun, or not be watched.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ExecuteError {
-    #[error(transparent)]
-    Spawn(#[from] SpawnError),
-    #[error(transparent)]
-    Watch(#[from] WatchError),
-    #[error(transparent)]
-    Python(#[from] SessionError),
+/// What an attempt is known and ended by. It is made before anything is recorded.
+pub(crate) struct AttemptTicket {
+    pub(crate) controls: Controls,
+    /// Recorded before the attempt is submitted, where it can outlive the engine.
+    pub(crate) token: Option<String>,
 }
 
-/// A program in a process tree of its own, to its end.
-pub(crate) fn command(
-    command: &Command,
-    isolation: Isolation,
-    limits: &Limits,
-    controls: &Controls,
-    observe: &mut dyn FnMut(Observed),
-) -> Result<Ending, ExecuteError> {
-    Ok(Supervised::spawn(command, isolation)?.watch(limits, controls, observe)?)
-}
+pub(crate) trait Executor {
+    fn ticket(&mut self) -> io::Result<AttemptTicket>;
 
-/// A stage that is to run as a cell of the run's kernel.
-#[cfg_attr(not(feature = "python"), expect(dead_code, reason = "without a kernel nobody asks"))]
-pub(crate) struct CellJob<'a> {
-    pub(crate) job: &'a Job,
-    pub(crate) stage: &'a Stage,
-    pub(crate) environment: &'a [(OsString, OsString)],
-    pub(crate) limits: &'a Limits,
-    /// What a person should know.
-    pub(crate) warn: &'a dyn Fn(String),
+    fn submit(&mut self, job: Job) -> io::Result<()>;
+
+    /// The next report; none if there is none within this time.
+    fn poll(&mut self, wait: Duration) -> Option<AttemptReport>;
+
+    /// Asks for the end of a stage's attempt, with its grace; a second time without any. False if there is no attempt.
+    fn cancel(&mut self, stage: usize) -> bool;
+
+    /// Goes on with an attempt of an earlier engine that may be alive; the job is given back if that cannot be.
+    fn adopt(&mut self, job: Job) -> Result<(), Box<Job>>;
+
+    /// Whether whoever carried out the last Python stage has its session still.
+    fn holds(&self, session: &str) -> bool;
+
+    /// Nothing can be recorded any more, so that nothing may go on which the next engine could not find.
+    fn let_go(&mut self);
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use checkpoint::hash;
 use files::{FileError, Links, regular_file};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::plan::{Kind, Plan, Program, Python, Stage};
 use crate::project_code::StageCode;
@@ -44,7 +44,7 @@ struct KernelBasis<'a> {
 }
 
 /// What a stage comes after, besides what it reads.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Preceding {
     /// What the session that a cell runs in is known by (`Accepted::session` of the Python stage before it).
     pub session: Option<String>,

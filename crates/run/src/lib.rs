@@ -8,13 +8,15 @@ mod earlier_runs;
 pub mod end_of_output;
 pub mod engine;
 pub mod event;
-mod executor;
+pub mod executor;
 pub mod fingerprint;
 pub mod graph;
 pub mod hold;
 mod input_content;
+pub mod job_file;
 mod marker_limit;
 pub mod needs;
+mod next_in_session;
 #[cfg(not(feature = "python"))]
 mod no_python_session;
 pub mod outlook;
@@ -31,17 +33,19 @@ pub mod runs;
 mod secret_values;
 mod session_order;
 mod stage_checkpoint;
+pub mod stage_execution;
 mod stage_now;
 mod stage_parts;
+mod stage_work;
 pub mod state;
 pub mod storage_settings;
 pub mod surroundings;
 
 #[cfg(not(feature = "python"))]
-use no_python_session::{NoPythonSession as PythonSession, NoSessionError as SessionError};
+use no_python_session::{NoPythonSession as PythonSession, NoSessionError as SessionError, REHYDRATE};
 #[cfg(not(feature = "python"))]
 pub use no_python_session::{append_checkpoint_cell, last_executed_cell};
 #[cfg(feature = "python")]
-use python_session::{PythonSession, SessionError};
+use python_session::{PythonSession, REHYDRATE, SessionError};
 #[cfg(feature = "python")]
 pub use python_session::{append_checkpoint_cell, last_executed_cell};

@@ -2,13 +2,17 @@
 //! anything starts, so that nobody comes to ask it.
 
 use checkpoint::layout::Layout;
-use checkpoint::manifest::Manifest;
+use checkpoint::manifest::{Manifest, Rehydration};
 use checkpoint::output::LastExecutedCell;
 use supervise::Observed;
 
 use crate::attempt::SessionBefore;
 use crate::engine::Settings;
-use crate::executor::{CellJob, SessionSource, SessionState, StageEnded};
+use crate::job_file::ShownCells;
+use crate::stage_work::{CellJob, SessionSource, SessionState, StageEnded};
+
+/// How a checkpoint says what brings the session back.
+pub(crate) const REHYDRATE: Option<fn(&Manifest) -> Rehydration> = None;
 
 pub(crate) struct NoPythonSession;
 
@@ -19,6 +23,18 @@ pub struct NoSessionError;
 impl NoPythonSession {
     pub(crate) fn new(_: &Settings) -> Self {
         Self
+    }
+
+    pub(crate) fn on_node(_: bool) -> Self {
+        Self
+    }
+
+    pub(crate) fn shown_cells(&self) -> ShownCells {
+        ShownCells::default()
+    }
+
+    pub(crate) fn show(&self, _: &Layout, _: ShownCells) -> Vec<String> {
+        Vec::new()
     }
 
     pub(crate) fn run(

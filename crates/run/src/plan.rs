@@ -17,12 +17,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use settings::{Quoting, Reader};
+use settings::{Quoting, Reader, TableOfKeys as _};
 
 use expansion::{Expansion, WrittenPlan};
+use keys::ClusterLayer;
 
 pub(crate) use expansion::SessionTurn;
-pub use keys::{Grace, Kind, Python, Stall, Storing};
+pub use keys::{Cluster, Grace, Kind, Python, Stall, Storing};
+pub(crate) use parameters::lossless;
 pub use parameters::{NoParameterError, Scalar, SetParameter};
 pub use resources::{ResourceError, Resources};
 pub use settings::{Place, Problem, Problems};
@@ -43,6 +45,8 @@ pub(crate) const LONGEST_WITHOUT_CHECKPOINT: Duration = Duration::from_secs(240)
 pub struct Plan {
     pub title: String,
     pub python: Python,
+    /// What the plan says of a cluster that it is run on.
+    cluster: ClusterLayer,
     /// More files in one folder are refused.
     pub most_files: usize,
     /// In the order of the file; behind them those that became known only during the run.
@@ -66,12 +70,14 @@ pub struct WaitingStage {
     pub is_fan_out: bool,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Stage {
     pub id: String,
     /// Its id in the plan file, which all instances of a fan-out share.
     pub template: String,
     /// Those of the instance; empty for a stage without `forEach`.
+    #[serde(with = "lossless")]
     pub parameters: Vec<(String, Scalar)>,
     pub goal: String,
     pub kind: Kind,
@@ -129,7 +135,7 @@ impl Program {
     }
 }
 
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Input {
     pub name: String,
     pub source: InputSource,
@@ -142,7 +148,8 @@ impl Input {
     }
 }
 
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum InputSource {
     /// A file or a folder of the project, below the root.
     Project(PathBuf),
@@ -178,13 +185,29 @@ impl InputSource {
     }
 }
 
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Output {
     pub name: String,
     /// Below the directory of the stage's artifacts, with `/` between its parts.
     pub path: String,
     /// In the plan file.
+    #[serde(with = "written_place")]
     pub place: Place,
+}
+
+/// A place in a plan file, as a list.
+mod written_place {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use settings::Place;
+
+    pub(super) fn serialize<S: Serializer>(place: &Place, serializer: S) -> Result<S::Ok, S::Error> {
+        (&*place.file, place.line, place.column).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Place, D::Error> {
+        let (file, line, column) = <(String, usize, usize)>::deserialize(deserializer)?;
+        Ok(Place { file: file.into(), line, column })
+    }
 }
 
 impl Stage {
@@ -219,9 +242,21 @@ impl Plan {
         Err(problems)
     }
 
+    /// What a cluster is told: by the text of the user's own configuration, called `name` in messages, and by the plan, which wins.
+    pub fn cluster(&self, name: &str, user: &str) -> Result<Cluster, Problems> {
+        let mut layer = Cluster::of_user(name, user)?;
+        Cluster::merge(&mut layer, self.cluster.clone());
+        Ok(Cluster::finish(layer))
+    }
+
     /// A plan that runs nothing.
     pub(crate) fn without_stages(title: &str) -> Self {
         Self { title: title.to_owned(), ..Self::default() }
+    }
+
+    /// As much of a plan as one attempt needs.
+    pub(crate) fn of_stages(self, python: Python, most_files: usize, stages: Vec<Stage>) -> Self {
+        Self { python, most_files, stages, ..self }
     }
 
     /// Stages that ask for more than there is, so that they could never begin.

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use checkpoint::{FileHashes, Identity};
 use contents::{PythonImport, python_imports, script_ending};
+use files::{Links, regular_file};
 
-use crate::fingerprint::open_regular;
 use crate::plan::{Kind, Program, Stage};
 
 /// A larger file is data, and data is declared as an input.
@@ -168,7 +168,7 @@ impl ProjectCode {
 
     /// With what it can be known by from now on; none for a file that is too large.
     fn read_anew(&self, path: &Path) -> io::Result<Option<(CodeFile, Option<Identity>)>> {
-        let mut file = open_regular(path)?;
+        let mut file = regular_file::open(path, Links::Follow)?;
         if file.metadata()?.len() > LARGEST {
             return Ok(None);
         }

@@ -8,6 +8,7 @@
 mod lost;
 mod rehydrate;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,8 +16,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use checkpoint::RestoreError;
-use checkpoint::layout::{Layout, NameError, VARIABLES_FOLDER};
-use checkpoint::manifest::{Manifest, NotebookReference, PythonEnvironment};
+use checkpoint::layout::{Layout, NameError, SUPERVISOR, VARIABLES_FOLDER};
+use checkpoint::manifest::{Manifest, NotebookReference, PythonEnvironment, Rehydration};
 use checkpoint::output::LastExecutedCell;
 use files::FileError;
 use kernel::notebook::{
@@ -31,9 +32,10 @@ use text::error_chain;
 
 use crate::attempt::{Job, SessionBefore};
 use crate::engine::Settings;
-use crate::executor::{CellJob, SessionSource, SessionState, StageEnded};
+use crate::job_file::ShownCells;
 use crate::plan::{Program, Stage};
 use crate::publish::{self, PublishError};
+use crate::stage_work::{CellJob, SessionSource, SessionState, StageEnded};
 use rehydrate::LastSaved;
 
 /// A kernel that does not answer for so long will not.
@@ -53,6 +55,9 @@ const SAVING: Duration = Duration::from_secs(600);
 
 /// Python code that gives a stage its folder and its environment variables.
 const BEGIN_STAGE: &str = include_str!("python_session/begin_stage.py");
+
+/// How a checkpoint says what brings the session back.
+pub(crate) const REHYDRATE: Option<fn(&Manifest) -> Rehydration> = Some(rehydration::in_manifest);
 
 /// Python code that seeds the generators of a new session with `SEED`.
 const SEED: &str = "
@@ -138,12 +143,44 @@ struct SharedSession {
     known_as: Option<String>,
     /// Whether a person confirmed checkpoints that are not this machine's own.
     is_trusted: bool,
+    /// On a node, which writes no notebook: the cells of this stage, for the engine.
+    unshown: Option<ShownCells>,
 }
 
 impl PythonSession {
     pub(crate) fn new(settings: &Settings) -> Self {
         let inside = SharedSession { is_trusted: settings.is_trusted, ..SharedSession::default() };
         Self { inside: Mutex::new(inside) }
+    }
+
+    /// Of a node, which writes nothing but the folders of its attempts.
+    pub(crate) fn on_node(is_trusted: bool) -> Self {
+        let unshown = Some(ShownCells::default());
+        let inside = SharedSession { is_trusted, unshown, ..SharedSession::default() };
+        Self { inside: Mutex::new(inside) }
+    }
+
+    /// The cells since the last time that somebody asked.
+    pub(crate) fn shown_cells(&self) -> ShownCells {
+        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        let unshown = inside.unshown.as_mut();
+        unshown
+            .map(|unshown| ShownCells { cells: std::mem::take(&mut unshown.cells), ..unshown.clone() })
+            .unwrap_or_default()
+    }
+
+    /// Puts cells of a node into the run's notebook; what a person should know of that is answered.
+    pub(crate) fn show(&self, layout: &Layout, shown: ShownCells) -> Vec<String> {
+        let cells: Vec<NewCell> =
+            shown.cells.into_iter().filter_map(|cell| serde_json::from_value(cell).ok()).collect();
+        let warnings = RefCell::new(Vec::new());
+        if !cells.is_empty() {
+            let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+            let warn = |text| warnings.borrow_mut().push(text);
+            inside.open_notebook(layout, shown.language_version.as_deref(), &warn);
+            cells.into_iter().for_each(|cell| inside.put(cell, &warn));
+        }
+        warnings.into_inner()
     }
 
     /// One stage, as one cell. Errors are told before the code was run; afterwards there is an ending.
@@ -353,7 +390,6 @@ impl SharedSession {
             notebook: NotebookReference { path, checkpoint_cell_id, ..NotebookReference::default() },
             environment: self.environment.clone().unwrap_or_default(),
             execution_count: self.execution_count,
-            rehydrate: rehydration::in_manifest,
         }
     }
 
@@ -363,7 +399,7 @@ impl SharedSession {
         let wanted = job.plan.python.interpreter.as_deref();
         let surroundings = Surroundings::of(&job.environment, wanted);
         let found = python_environment::find(layout.root(), &surroundings)?;
-        publish::make_folder(layout.root(), &layout.kernel())?;
+        publish::make_folder(layout.root(), &job.kernel)?;
         let scratch = |name: &str| {
             let (_, value) = job.environment.iter().find(|(known, _)| known == name)?;
             Some(PathBuf::from(value)).filter(|folder| folder.is_dir())
@@ -375,8 +411,8 @@ impl SharedSession {
             scratch: scratch("XDG_RUNTIME_DIR")
                 .or_else(|| scratch("TMPDIR"))
                 .unwrap_or_else(|| "/tmp".into()),
-            log: layout.kernel().join("kernel.log"),
-            record: layout.kernel_supervisor(),
+            log: job.kernel.join("kernel.log"),
+            record: job.kernel.join(SUPERVISOR),
             isolation: job.isolation,
             patience: PATIENCE,
         };
@@ -397,10 +433,9 @@ impl SharedSession {
             None => Vec::new(),
         };
         self.environment = Some(python_environment::describe(&mut kernel, &seeds)?);
-        if self.shown.notebook.is_none() {
-            let notebook = Notebook::open(&layout.notebook(), "python3", kernel.language_version());
-            self.shown.notebook = Some(notebook);
-            self.complete_lost_cells(layout, warn);
+        match &mut self.unshown {
+            Some(unshown) => unshown.language_version = kernel.language_version().map(str::to_owned),
+            None => self.open_notebook(layout, kernel.language_version(), warn),
         }
         self.displays.clear();
         self.counted_before = self.execution_count;
@@ -409,7 +444,18 @@ impl SharedSession {
         self.rehydrate(cell_job, last_saved?)
     }
 
+    fn open_notebook(&mut self, layout: &Layout, version: Option<&str>, warn: &dyn Fn(String)) {
+        if self.shown.notebook.is_none() {
+            self.shown.notebook = Some(Notebook::open(&layout.notebook(), "python3", version));
+            self.complete_lost_cells(layout, warn);
+        }
+    }
+
     fn put(&mut self, cell: NewCell, warn: &dyn Fn(String)) {
+        if let Some(unshown) = &mut self.unshown {
+            unshown.cells.extend(serde_json::to_value(cell));
+            return;
+        }
         let trouble = self.shown.put(cell);
         trouble.into_iter().for_each(warn);
     }

@@ -78,6 +78,8 @@ pub struct StageRecord {
     pub attempt: u32,
     /// Why it is in its state, where there is a reason.
     pub reason: Option<String>,
+    /// What the last attempt is known by on a cluster; none if it ran here.
+    pub token: Option<String>,
     pub ending: Option<Ending>,
     pub accepted: Option<Accepted>,
     /// The last checkpoint that was saved at its own word, while it was running.
@@ -154,7 +156,7 @@ impl Record {
                 same("run", self.state.name(), from.name())?;
                 self.state = self.state.transition(*to)?;
             }
-            What::StageState { stage_id, attempt, from, to, reason, ending, accepted } => {
+            What::StageState { stage_id, attempt, from, to, reason, token, ending, accepted } => {
                 let stage = self.stages.entry(stage_id.clone()).or_default();
                 same("stage", stage.state.name(), from.name())?;
                 let is_taken_over = stage.state == StageState::Pending && *to == StageState::Completed;
@@ -167,6 +169,7 @@ impl Record {
                 stage.reason.clone_from(reason);
                 if *to == StageState::Running {
                     stage.ending = None;
+                    stage.token.clone_from(token);
                 }
                 // What it had half-way is of no use any more.
                 if *to == StageState::Completed {

@@ -14,9 +14,9 @@ use text::error_chain;
 
 use crate::attempt::EarlierArtifact;
 use crate::event::What;
-use crate::executor::SessionState;
 use crate::plan::{Stage, Storing};
 use crate::publish::{self, PublishError};
+use crate::stage_work::SessionState;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StageCheckpointError {
@@ -75,7 +75,7 @@ impl SessionState {
         request.notebook = self.notebook;
         request.python_env = self.environment;
         request.execution_count = self.execution_count;
-        request.rehydrate = Some(self.rehydrate);
+        request.rehydrate = crate::REHYDRATE;
     }
 }
 

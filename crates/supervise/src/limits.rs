@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::ending::{Stall, StallLooks};
 
 /// After its soft limit a stage is gone at the latest this much later.
@@ -91,7 +93,7 @@ impl Default for Stalls {
 }
 
 /// Whether a stall ends the stage before its limit does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum StallInterrupt {
     /// Stalls are only reported.
     #[default]

@@ -14,7 +14,6 @@ use crate::error::{CommandError, ErrorKind};
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
 use crate::run_project::{self, Index};
-use crate::run_storage;
 
 /// Abort a run, or one stage of it
 ///
@@ -111,9 +110,8 @@ fn abort_lost(
         )));
     }
     let mut index = Index::new(root, layout);
-    run_storage::use_store(root)?;
-    let hold = run_storage::hold(root)?;
-    let state = engine::abort_lost(layout, &hold, &mut |event| index.hear(event, printer))
+    let settings = run_project::settings(root, 1, &[])?;
+    let state = engine::abort_lost(layout, &settings, &mut |event| index.hear(event, printer))
         .map_err(|error| run_project::engine_error(error, layout.run()))?;
     printer.text(&format!("run {} {}\n", layout.run(), state.name()));
     Ok(ExitCode::SUCCESS)

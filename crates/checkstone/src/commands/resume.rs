@@ -23,7 +23,7 @@ use crate::error::CommandError;
 use crate::printer::{Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
 use crate::run_display;
-use crate::run_project::{self, ParameterArguments, ResourceArguments};
+use crate::run_project::{self, ExecutionArguments, ParameterArguments, ResourceArguments};
 use crate::run_storage;
 
 /// So many stages are named before a person is asked.
@@ -45,9 +45,8 @@ const MOST_STAGES: usize = 10;
 pub(crate) struct ResumeArguments {
     /// The run, or TITLE/RUN
     run: Option<String>,
-    /// How many stages may run at once
-    #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
-    jobs: u16,
+    #[command(flatten)]
+    execution: ExecutionArguments,
     /// Run this stage again, even where it completed or is not retryable; may be given several times
     #[arg(long, value_name = "STAGE")]
     again: Vec<String>,
@@ -109,9 +108,11 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
             return Ok(ExitCode::FAILURE);
         }
     }
-    let mut settings = run_project::settings(&root, usize::from(arguments.jobs), &arguments.again)?;
+    let on = arguments.execution.on(&plan.plan, Some(&record))?;
+    let mut settings = run_project::settings(&root, arguments.execution.jobs(&on), &arguments.again)?;
     settings.is_trusted = arguments.trust;
-    settings.resources = Some(arguments.resources.read(&plan.plan)?);
+    settings.resources = arguments.resources.read(&plan.plan, &on)?;
+    settings.on = on;
     if !arguments.json {
         printer.progress(&format!("run {run_name} of {}", layout.title()));
     }

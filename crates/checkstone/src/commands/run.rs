@@ -27,7 +27,7 @@ use crate::error::{CommandError, ErrorKind, Warning};
 use crate::printer::{Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
 use crate::run_display;
-use crate::run_project::{self, ParameterArguments, ResourceArguments};
+use crate::run_project::{self, ExecutionArguments, ParameterArguments, ResourceArguments};
 
 /// Run the stages of a plan, each bounded, watched and checkpointed
 ///
@@ -41,6 +41,7 @@ use crate::run_project::{self, ParameterArguments, ResourceArguments};
   checkstone run --new pipeline   # write plan.toml, a plan that works
   checkstone run                  # runs plan.toml
   checkstone run other.toml --jobs 4
+  checkstone run --on slurm       # each stage as a job of the cluster
   checkstone run --set lr=0.01 --set seeds=[1,2,3]
   checkstone run --dry-run        # what would run, and why
   checkstone run --graph          # --graph=plan.svg writes a picture
@@ -71,7 +72,7 @@ pub(crate) struct RunArguments {
     /// Remove old runs with all that they made, to free their room
     #[arg(long, conflicts_with_all = ["new", "check", "jobs", "id", "set", "params", "plan", "fresh", "graph", "list"])]
     prune: bool,
-    /// With --prune: keep the newest so many of each title; 5 where neither limit is given
+    /// With --prune: keep the newest so many of each title; 5 by default, none with --older-than
     #[arg(long, value_name = "COUNT", requires = "prune")]
     keep: Option<usize>,
     /// With --prune: remove only those that ended more than so many days ago
@@ -84,9 +85,8 @@ pub(crate) struct RunArguments {
     parameters: ParameterArguments,
     #[command(flatten)]
     resources: ResourceArguments,
-    /// How many stages may run at once
-    #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
-    jobs: u16,
+    #[command(flatten)]
+    execution: ExecutionArguments,
     /// The name of the run; one with the time in it where it is not given
     #[arg(long, value_name = "RUN")]
     id: Option<String>,
@@ -123,7 +123,8 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
     if let Some(file) = &arguments.graph {
         return draw(&plan.plan, file.as_deref(), printer);
     }
-    let resources = arguments.resources.read(&plan.plan)?;
+    let on = arguments.execution.on(&plan.plan, None)?;
+    let resources = arguments.resources.read(&plan.plan, &on)?;
     if arguments.check {
         for warning in &plan.plan.warnings {
             printer.warning(Warning::new(warning));
@@ -171,16 +172,21 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
         ));
         return Ok(ExitCode::SUCCESS);
     }
-    if let (Some(newest), false) = (foreign.first(), arguments.json) {
+    // Somebody with runs of their own knows whose the others are.
+    if let Some(newest) = foreign.first()
+        && earlier_runs.is_empty()
+        && !arguments.json
+    {
         let (name, word) = (visible(newest.run()), shell_word(newest.run()));
         printer.warning(
             Warning::new(format!("run `{name}` was not started here, so that nothing of it is used again"))
                 .hint(format!("check its plan and its artifacts; `checkstone resume {word}` makes it yours")),
         );
     }
-    let mut settings = run_project::settings(&root, usize::from(arguments.jobs), &[])?;
+    let mut settings = run_project::settings(&root, arguments.execution.jobs(&on), &[])?;
     settings.earlier_runs = earlier_runs;
-    settings.resources = Some(resources);
+    settings.resources = resources;
+    settings.on = on;
     run_display::shown(printer, arguments.json, &root, &layout, plan, |plan, hear| {
         engine::run(&root, plan, &id, &settings, hear)
     })

@@ -2,6 +2,8 @@
 
 mod aborts;
 mod bad_plans;
+mod cluster;
+mod cluster_kills;
 mod costs;
 mod faults;
 mod hostile;

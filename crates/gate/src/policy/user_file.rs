@@ -16,13 +16,15 @@ impl UserFile {
     /// Reads the text; `name` is how the file is called in messages.
     pub fn read(name: &str, text: &str) -> Result<Self, Problems> {
         // Whoever reads the policy reads the whole of it; only what is no policy must be found before.
-        if ["integrations", "storage", "\"auto\"", "'auto'", "\\"].iter().all(|sign| !text.contains(sign)) {
+        let others = ["integrations", "cluster", "storage", "\"auto\"", "'auto'", "\\"];
+        if others.iter().all(|sign| !text.contains(sign)) {
             return Ok(Self { policy: text.to_owned(), detects_presets: false });
         }
         let document = Document::parse(name, text)?;
         let mut detects_presets = false;
         let policy = document.text_of(|key, value| match key {
-            "integrations" | "storage" => false,
+            // For `workflow` and for `run`.
+            "integrations" | "cluster" | "storage" => false,
             "presets" if value.as_str() == Some("auto") => {
                 detects_presets = true;
                 false

@@ -2,6 +2,7 @@
 
 use checkpoint::hash;
 use checkpoint::manifest::{Manifest, Status};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use supervise::marker::Marker;
 
@@ -14,7 +15,7 @@ const CHECKPOINT_TAG: &str = "gyoshu-checkpoint";
 const LONGEST_ID: usize = 64;
 
 /// A code cell of ours.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct NewCell {
     pub id: String,
     pub source: String,

@@ -52,6 +52,7 @@ impl Engine<'_> {
                     attempt,
                     from: StageState::Pending,
                     to: StageState::Completed,
+                    token: None,
                     reason: Some(format!("made by run `{}`", made.run.run())),
                     ending: None,
                     accepted: Some(accepted),

@@ -1,6 +1,7 @@
 //! Takes a run in hand: a new one from a plan, or one that was begun before. What a lost supervisor left running is ended
 //! first, so that two attempts of one stage never live at once.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,9 +13,10 @@ use jiff::Timestamp;
 use supervise::{SweepError, Swept};
 use text::error_chain;
 
-use super::{Engine, EngineError, Settings};
+use super::{Engine, EngineError, LivingAttempt, Settings};
 use crate::PythonSession;
 use crate::event::{Event, FORMAT, What};
+use crate::executor::{AttemptTicket, ExecutorChoice, slurm};
 use crate::hold::{self, HoldKind, RunHold, TakeError};
 use crate::plan::{Kind, Plan};
 use crate::publish;
@@ -52,6 +54,7 @@ pub fn run(
     let PlanText { plan, text, file } = plan;
     can_run(&plan)?;
     let layout = Layout::new(root, &plan.title, run)?;
+    let executor = settings.on.executor(settings)?;
     if ["checkpoints", "README.md"].contains(&layout.run()) {
         return Err(EngineError::Reserved { name: run.to_owned() });
     }
@@ -88,7 +91,7 @@ pub fn run(
     let (recorder, event) = Recorder::create_held(&layout.events(), Timestamp::now(), planned, hold)?;
     on_event(&event);
     let warnings: Vec<String> = plan.warnings.iter().map(ToString::to_string).collect();
-    let mut engine = Engine::new(plan, layout, settings, recorder, on_event);
+    let mut engine = Engine::new(plan, layout, settings, recorder, executor, on_event);
     engine.secrets = secrets;
     engine.append(What::RunTaken { process: std::process::id(), jobs: settings.jobs, surroundings })?;
     for warning in warnings {
@@ -108,6 +111,7 @@ pub fn resume(
 ) -> Result<RunState, EngineError> {
     let PlanText { plan, text, .. } = plan;
     can_run(&plan)?;
+    let executor = settings.on.executor(settings)?;
     let hold = take(layout, &settings.hold)?;
     if plan.title != layout.title() {
         return Err(EngineError::OtherTitle { found: plan.title, expected: layout.title().to_owned() });
@@ -122,7 +126,7 @@ pub fn resume(
     let (secrets, text) = SecretValues::of(&text, &settings.environment, settings.is_secret);
     let set = secrets.without_all(plan.set());
     let is_plan_changed = recorder.record().plan != text || recorder.record().set != set;
-    let mut engine = Engine::new(plan, layout.clone(), settings, recorder, on_event);
+    let mut engine = Engine::new(plan, layout.clone(), settings, recorder, executor, on_event);
     engine.secrets = secrets;
     engine.take_over()?;
     engine.append(What::RunTaken { process: std::process::id(), jobs: settings.jobs, surroundings })?;
@@ -143,20 +147,21 @@ pub fn resume(
 /// is; how it stands is answered.
 pub fn abort_lost(
     layout: &Layout,
-    hold: &HoldKind,
+    settings: &Settings,
     on_event: &mut dyn FnMut(&Event),
 ) -> Result<RunState, EngineError> {
-    let recorder = Recorder::open_held(&layout.events(), take(layout, hold)?)?;
+    let recorder = Recorder::open_held(&layout.events(), take(layout, &settings.hold)?)?;
     let state = recorder.record().state;
     if !matches!(state, RunState::InProgress | RunState::Planned) {
         return Ok(state);
     }
-    let settings = Settings::default();
+    let executor = ExecutorChoice::Local.executor(settings)?;
     // Only the stages that were running matter here, and the record knows them.
     let plan = Plan::without_stages(layout.title());
-    let mut engine = Engine::new(plan, layout.clone(), &settings, recorder, on_event);
+    let mut engine = Engine::new(plan, layout.clone(), settings, recorder, executor, on_event);
     engine.append(What::AbortRequested { stage_id: None })?;
     engine.end_what_was_left(Reason::Abort)?;
+    engine.end_living(Reason::Abort)?;
     engine.run_to(RunState::Aborted, None)?;
     Ok(RunState::Aborted)
 }
@@ -204,37 +209,97 @@ impl Engine<'_> {
         let failed = |source| EngineError::Sweep { stage: "the kernel".to_owned(), source };
         self.swept(&kernel).map_err(failed)?;
         let stages = &self.recorder.record().stages;
-        let mut left: Vec<(String, u32, StageState)> = stages
-            .iter()
-            .filter(|(_, stage)| stage.state.is_live() || stage.state == StageState::Interrupted)
-            .map(|(id, stage)| (id.clone(), stage.attempt, stage.state))
-            .collect();
+        let mut left: Vec<(String, u32, StageState)> = Vec::new();
+        for (id, stage) in stages {
+            let (number, state) = (stage.attempt, stage.state);
+            match &stage.token {
+                Some(token) if state.is_live() => {
+                    let living = LivingAttempt { number, token: token.clone(), state };
+                    self.living.insert(id.clone(), living);
+                }
+                _ if state.is_live() || state == StageState::Interrupted => {
+                    left.push((id.clone(), number, state))
+                }
+                _ => {}
+            }
+        }
         left.sort_by(|one, other| one.0.cmp(&other.0));
         for (stage_id, attempt, state) in left {
-            let lost =
-                |from, to| What::stage_state(stage_id.clone(), attempt, from, to, Some(LOST.to_owned()));
             if state.is_live() {
                 self.sweep(&stage_id, attempt)?;
-                self.append(lost(state, StageState::Interrupted))?;
             }
-            let session = PythonSession::after_loss(&self.layout, &stage_id, attempt);
-            let to = match stage_checkpoint::emergency(&self.layout, &stage_id, attempt, reason, session) {
-                Ok((checkpoint, warnings)) => {
-                    for text in warnings {
-                        self.append(What::Warning { stage_id: Some(stage_id.clone()), text })?;
-                    }
-                    self.append(checkpoint.event(stage_id.clone(), attempt))?;
-                    StageState::Resumable
-                }
-                Err(error) => {
-                    let text = format!("no emergency checkpoint: {}", error_chain(&error));
-                    self.append(What::Warning { stage_id: Some(stage_id.clone()), text })?;
-                    StageState::Blocked
-                }
-            };
-            self.append(lost(StageState::Interrupted, to))?;
+            self.keep_what_was_left(&stage_id, attempt, state, reason)?;
         }
         Ok(())
+    }
+
+    /// What there is of an attempt of which nothing is alive.
+    fn keep_what_was_left(
+        &mut self,
+        stage_id: &str,
+        attempt: u32,
+        state: StageState,
+        reason: Reason,
+    ) -> Result<(), EngineError> {
+        let id = || stage_id.to_owned();
+        let lost = |from, to| What::stage_state(id(), attempt, from, to, Some(LOST.to_owned()));
+        if state.is_live() {
+            self.append(lost(state, StageState::Interrupted))?;
+        }
+        let session = PythonSession::after_loss(&self.layout, stage_id, attempt);
+        let to = match stage_checkpoint::emergency(&self.layout, stage_id, attempt, reason, session) {
+            Ok((checkpoint, warnings)) => {
+                for text in warnings {
+                    self.append(What::Warning { stage_id: Some(id()), text })?;
+                }
+                self.append(checkpoint.event(id(), attempt))?;
+                StageState::Resumable
+            }
+            Err(error) => {
+                let text = format!("no emergency checkpoint: {}", error_chain(&error));
+                self.append(What::Warning { stage_id: Some(id()), text })?;
+                StageState::Blocked
+            }
+        };
+        self.append(lost(StageState::Interrupted, to))
+    }
+
+    /// Ends what is left of the last engine's attempts on a cluster.
+    pub(super) fn end_living(&mut self, reason: Reason) -> Result<(), EngineError> {
+        let mut living: Vec<(String, LivingAttempt)> = self.living.drain().collect();
+        if living.is_empty() {
+            return Ok(());
+        }
+        living.sort_by(|one, other| one.0.cmp(&other.0));
+        let attempts: Vec<(String, u32, String)> =
+            living.iter().map(|(id, attempt)| (id.clone(), attempt.number, attempt.token.clone())).collect();
+        slurm::end_jobs(&self.layout, &attempts, &self.settings.environment)?;
+        for (id, LivingAttempt { number, state, .. }) in living {
+            self.keep_what_was_left(&id, number, state, reason)?;
+        }
+        Ok(())
+    }
+
+    /// Goes on with an attempt of the last engine, where it is still the same work; false where that is ended instead.
+    pub(super) fn is_adopted(&mut self, index: usize) -> Result<bool, EngineError> {
+        let id = self.id(index);
+        let Some(living) = self.living.get(&id).cloned() else { return Ok(false) };
+        let ticket = self.executor.ticket().map_err(EngineError::Controls)?;
+        let ticket = AttemptTicket { token: Some(living.token), ..ticket };
+        let session = self.session_before(index);
+        let job = self.job(index, living.number, ticket, session, Vec::new());
+        if self.executor.adopt(job).is_err() {
+            let others = std::mem::take(&mut self.living);
+            let (own, others): (HashMap<_, _>, HashMap<_, _>) =
+                others.into_iter().partition(|(known, _)| *known == id);
+            self.living = own;
+            self.end_living(Reason::Error)?;
+            self.living = others;
+            return Ok(false);
+        }
+        self.living.remove(&id);
+        self.note_begun(index);
+        Ok(true)
     }
 
     fn sweep(&mut self, stage_id: &str, attempt: u32) -> Result<(), EngineError> {

@@ -3,9 +3,7 @@
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 
-use supervise::Controls;
-
-use super::{Engine, EngineError, Message, Standing};
+use super::{Engine, EngineError, Standing};
 use crate::event::What;
 use crate::plan::WaitingStage;
 use crate::state::{RunState, StageState};
@@ -33,21 +31,6 @@ impl Engine<'_> {
         self.warn(None, format!("no longer in the plan, and still in `{folder}`: `{names}`{more}"))
     }
 
-    pub(super) fn end_all(&mut self) {
-        for stage in &self.stages {
-            if let Some(controls) = &stage.controls {
-                controls.abort();
-            }
-        }
-        while self.running > 0 {
-            match self.receiver.recv() {
-                Ok(Message::Ended(..)) => self.running -= 1,
-                Ok(Message::Progress(..)) => {}
-                Err(_) => return,
-            }
-        }
-    }
-
     pub(super) fn blocked_fan_outs(&self, waiting: &[WaitingStage], reason: &str) -> Vec<What> {
         let record = self.recorder.record();
         let is_pending = |waiting: &&WaitingStage| record.stage(&waiting.id).state == StageState::Pending;
@@ -68,16 +51,17 @@ impl Engine<'_> {
             match stage {
                 None => {
                     self.is_aborting = true;
-                    self.stages.iter().filter_map(|stage| stage.controls.as_ref()).for_each(Controls::abort);
+                    for index in 0..self.stages.len() {
+                        self.executor.cancel(index);
+                    }
                 }
                 Some(id) => {
                     let index = self.plan.stage(&id);
-                    let controls = index.and_then(|index| self.stages.get(index)?.controls.as_ref());
-                    match (controls, index) {
-                        (Some(controls), _) => controls.abort(),
+                    match index {
+                        Some(index) if self.executor.cancel(index) => {}
                         // It waits for nothing but its turn.
-                        (None, Some(index)) if self.ready.remove(&index) => self.abort_unbegun(index)?,
-                        (None, _) => {
+                        Some(index) if self.ready.remove(&index) => self.abort_unbegun(index)?,
+                        _ => {
                             self.warn(None, format!("`{id}` is not running, so that it cannot be aborted"))?
                         }
                     }

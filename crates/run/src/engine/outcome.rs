@@ -4,15 +4,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use checkpoint::manifest::Status;
-use supervise::{Observed, Signal};
+use supervise::Signal;
 
-use super::{Engine, EngineError, Message, Standing};
+use super::{Engine, EngineError, Standing};
 use crate::attempt::{AttemptOutcome, AttemptProgress, Cause};
 use crate::event::What;
+use crate::executor::AttemptReport;
 use crate::plan::WaitingStage;
 use crate::session_order::SessionOrder;
 use crate::stage_checkpoint::{COPIES, StageCheckpoint};
 use crate::state::StageState;
+
+/// A stage is begun again so often because its machine was lost.
+const MOST_LOSSES: u32 = 10;
 
 /// No retry waits longer.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
@@ -63,7 +67,6 @@ impl Engine<'_> {
     pub(super) fn settle(&mut self, index: usize, standing: Standing) {
         let Some(stage) = self.stages.get_mut(index) else { return };
         stage.standing = standing;
-        stage.controls = None;
         if standing != Standing::Completed {
             return;
         }
@@ -97,10 +100,10 @@ impl Engine<'_> {
         }
     }
 
-    pub(super) fn receive(&mut self, message: Message) -> Result<(), EngineError> {
-        match message {
-            Message::Progress(index, told) => self.hear(index, told),
-            Message::Ended(index, outcome) => {
+    pub(super) fn receive(&mut self, report: AttemptReport) -> Result<(), EngineError> {
+        match report {
+            AttemptReport::Progress(index, told) => self.hear(index, told),
+            AttemptReport::Ended(index, outcome) => {
                 self.running -= 1;
                 if let (Some(free), Some(stage)) = (&mut self.free, self.plan.stages.get(index)) {
                     free.give_back(&stage.resources);
@@ -113,15 +116,9 @@ impl Engine<'_> {
     pub(super) fn hear(&mut self, index: usize, told: AttemptProgress) -> Result<(), EngineError> {
         let (stage_id, attempt) = (self.id(index), self.attempt_number(index));
         match told {
-            AttemptProgress::Observed(Observed::Marker(marker)) => {
-                self.append(What::Marker { stage_id, attempt, marker: marker.to_string() })
-            }
-            AttemptProgress::Observed(Observed::Stall(stall)) => {
-                let (sign, looks) = (stall.signal.name(), stall.looks.name());
-                let signal = format!("{sign} for {} s, looks {looks}", stall.lasting.as_secs());
-                self.append(What::Stall { stage_id, attempt, signal })
-            }
-            AttemptProgress::Observed(Observed::Signalled(signal)) => {
+            AttemptProgress::Marker(marker) => self.append(What::Marker { stage_id, attempt, marker }),
+            AttemptProgress::Stall(signal) => self.append(What::Stall { stage_id, attempt, signal }),
+            AttemptProgress::Signalled(signal) => {
                 // The watchdog does not wait for a disk: this is the one transition that is recorded right after its deed.
                 let is_first = self.state(index) == StageState::Running;
                 if is_first && matches!(signal, Signal::Interrupt | Signal::Terminate) {
@@ -129,14 +126,11 @@ impl Engine<'_> {
                 }
                 self.append(What::Signal { stage_id, attempt, signal: signal.name().to_owned() })
             }
-            AttemptProgress::Observed(Observed::Suspended(time)) => {
-                let milliseconds = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+            AttemptProgress::Suspended { milliseconds } => {
                 self.append(What::Suspended { stage_id, attempt, milliseconds })
             }
-            // How long a stop lasted is told at its end.
-            AttemptProgress::Observed(Observed::Output { .. } | Observed::Stopped | Observed::Continued) => {
-                Ok(())
-            }
+            // Whoever carries the attempt out saves it.
+            AttemptProgress::WantsCheckpoint => Ok(()),
             AttemptProgress::Checkpoint(checkpoint) => self.note_checkpoint(index, &checkpoint),
             AttemptProgress::Warning(text) if text == COPIES => {
                 let is_first = !std::mem::replace(&mut self.has_told_of_copies, true);
@@ -178,7 +172,11 @@ impl Engine<'_> {
         let is_aborted = unaccepted.cause == Cause::Aborted;
         if let Some(stage) = self.stages.get_mut(index) {
             stage.is_aborted |= is_aborted;
-            stage.controls = None;
+            // Not the stage's doing, so that it is no attempt of its own that went wrong.
+            if unaccepted.cause == Cause::Lost && stage.losses < MOST_LOSSES {
+                stage.losses += 1;
+                stage.attempts = stage.attempts.saturating_sub(1);
+            }
         }
         if checkpoint.is_none() {
             let why = format!("{reason}; and there is no checkpoint of it");

@@ -7,8 +7,8 @@ use checkpoint::layout::VARIABLES_FOLDER;
 
 use super::{Engine, EngineError, Standing};
 use crate::attempt::SessionBefore;
-use crate::executor::SessionSource;
 use crate::plan::{Kind, SessionTurn};
+use crate::stage_work::SessionSource;
 use crate::state::StageState;
 
 impl Engine<'_> {
@@ -58,7 +58,10 @@ impl Engine<'_> {
         }
         let (mut lost, mut at) = (Vec::new(), index);
         while let Some(before) = self.session_before(at) {
-            let source = self.python.source(&self.layout, &before);
+            let source = match self.executor.holds(&before.session) {
+                true => SessionSource::Kernel,
+                false => self.python.source(&self.layout, &before),
+            };
             if let Some(first) = first.as_mut().filter(|first| first.stage == before.stage) {
                 first.is_kept = matches!(source, SessionSource::Kernel | SessionSource::Checkpoint);
             }

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use checkpoint::manifest::Artifact;
-use supervise::Controls;
 use text::error_chain;
 
 use super::session::SessionToBeginWith;
-use super::{Engine, EngineError, Message, Standing};
-use crate::attempt::{self, EarlierArtifact, Job, WHILE_IT_RAN};
+use super::{Engine, EngineError, Standing};
+use crate::attempt::{CheckpointsBy, EarlierArtifact, Job, SessionBefore, WHILE_IT_RAN};
 use crate::event::What;
+use crate::executor::AttemptTicket;
 use crate::plan::{Kind, Storing};
 use crate::state::StageState;
 
@@ -21,6 +21,9 @@ impl Engine<'_> {
         while !self.is_aborting && self.running < self.settings.jobs.max(1) {
             let Some(index) = self.next_to_begin() else { return Ok(()) };
             self.ready.remove(&index);
+            if self.is_adopted(index)? {
+                continue;
+            }
             let may_run = self.may_run(index);
             if self.state(index) == StageState::Completed {
                 if self.is_as_it_was(index)? || (!may_run && self.stays_as_it_was(index)?) {
@@ -66,9 +69,35 @@ impl Engine<'_> {
             self.stage_to(index, StageState::Resumable, None)?;
         }
         let attempt = self.next_attempt(index)?;
-        let controls = Controls::new().map_err(EngineError::Controls)?;
+        let ticket = self.executor.ticket().map_err(EngineError::Controls)?;
         let to_resume = self.saved_half_way(index)?;
-        let job = Job {
+        let token = ticket.token.clone();
+        let job = Job { is_after_change, ..self.job(index, attempt, ticket, session, to_resume) };
+        // On the disk first: after this a lost supervisor's successor looks for what it left running.
+        self.append(What::StageState {
+            stage_id: self.id(index),
+            attempt,
+            from: self.state(index),
+            to: StageState::Running,
+            reason: None,
+            token,
+            ending: None,
+            accepted: None,
+        })?;
+        self.executor.submit(job).map_err(EngineError::Submit)?;
+        self.note_begun(index);
+        Ok(())
+    }
+
+    pub(super) fn job(
+        &self,
+        index: usize,
+        attempt: u32,
+        ticket: AttemptTicket,
+        session: Option<SessionBefore>,
+        to_resume: Vec<Artifact>,
+    ) -> Job {
+        Job {
             plan: Arc::clone(&self.plan),
             stage: index,
             attempt,
@@ -77,7 +106,8 @@ impl Engine<'_> {
             isolation: self.settings.isolation,
             kept_output: self.settings.kept_output,
             longest_unchecked: self.settings.longest_unchecked,
-            controls: controls.clone(),
+            controls: ticket.controls,
+            token: ticket.token,
             python: Arc::clone(&self.python),
             hashes: Arc::clone(&self.hashes),
             code: Arc::clone(&self.code),
@@ -86,21 +116,15 @@ impl Engine<'_> {
             made: self.made_inputs(index),
             session,
             to_resume,
-            is_after_change,
+            is_after_change: false,
             execution_count: self.recorder.record().checkpoints + 1,
-        };
-        // On the disk first: after this a lost supervisor's successor looks for what it left running.
-        let (id, from) = (self.id(index), self.state(index));
-        self.append(What::stage_state(id, attempt, from, StageState::Running, None))?;
-        let sender = self.sender.clone();
-        let work = move || {
-            let teller = sender.clone();
-            // The receiver outlives every stage; where it does not, nobody wants to know.
-            let tell = move |told| drop(teller.send(Message::Progress(index, told)));
-            let outcome = attempt::run(&job, &tell);
-            let _ = sender.send(Message::Ended(index, Box::new(outcome)));
-        };
-        std::thread::Builder::new().spawn(work).map_err(EngineError::Thread)?;
+            checkpoints: CheckpointsBy::Attempt,
+            kernel: self.layout.kernel(),
+        }
+    }
+
+    /// An attempt of it is under way.
+    pub(super) fn note_begun(&mut self, index: usize) {
         self.running += 1;
         if let (Some(free), Some(stage)) = (&mut self.free, self.plan.stages.get(index)) {
             free.take(&stage.resources);
@@ -108,9 +132,7 @@ impl Engine<'_> {
         if let Some(stage) = self.stages.get_mut(index) {
             stage.standing = Standing::Running;
             stage.attempts += 1;
-            stage.controls = Some(controls);
         }
-        Ok(())
     }
 
     /// One that has no folder yet: where the record was lost or is an older one, there are attempts that it does not know,

@@ -27,7 +27,8 @@ pub(super) fn check(
 ) -> Plan {
     let python = Python::finish(layer.python.unwrap_or_default());
     let most_files = layer.most_files.unwrap_or(publish::MOST_FILES);
-    let mut plan = Plan { python, most_files, ..Plan::default() };
+    let cluster = layer.cluster.unwrap_or_default();
+    let mut plan = Plan { python, cluster, most_files, ..Plan::default() };
     match layer.title {
         Some(title) => match Segment::visible("report title", &title.value) {
             Ok(segment) => plan.title = segment.as_str().to_owned(),

@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use settings::{
-    At, Boolean, Choice, Choices, Entry, List, Names, Nested, OneOrMore, Pairs, Placed, Reader, Seconds,
-    Shape, Text, Whole, choices, table,
+    At, Boolean, Choice, Choices, Document, Entry, Kind as _, List, Names, Nested, OneOrMore, Pairs, Placed,
+    Problems, Quoting, Reader, Seconds, Shape, Text, Whole, choices, table,
 };
 use supervise::StallInterrupt;
 
@@ -31,6 +32,8 @@ table! {
         most_files as "maxFiles": Whole<usize, 1, 10_000_000> = publish::MOST_FILES;
         /// What the stages of kind `python` have in common.
         python: Nested<Python> = Python::default();
+        /// What a cluster is told that the stages are run on (`--on slurm`).
+        cluster: Nested<Cluster> = Cluster::default();
         /// The stages.
         stages as "stage": List<StageFile> = Vec::new();
     }
@@ -38,7 +41,7 @@ table! {
 
 table! {
     /// What the stages of kind `python` have in common: one kernel.
-    #[derive(Clone, Debug, Eq, PartialEq)]
+    #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
     pub struct Python, layer PythonLayer {
         /// An interpreter below the root, or the name of a Jupyter kernelspec.
         interpreter: Text, or "the project's own Python";
@@ -46,6 +49,38 @@ table! {
         seed: Whole<u32>, or "none";
         /// Whether the session's variables are saved at each checkpoint, besides the artifacts.
         saves_variables as "variables": Boolean = true;
+    }
+}
+
+table! {
+    /// What a cluster is told. The user's own configuration may say it for every plan.
+    #[derive(Clone, Debug, Eq, PartialEq)]
+    pub struct Cluster, layer ClusterLayer {
+        /// The partition that jobs are submitted to.
+        partition: Text, or "the cluster's default";
+        /// Whom they are charged to.
+        account: Text, or "your default";
+        /// Their quality of service.
+        qos: Text, or "your default";
+        /// Further words for `sbatch`, such as `--constraint=avx2`.
+        sbatch: Names = Vec::new();
+        /// How many seconds pass between two looks at the list of jobs; their results are seen without it.
+        poll as "pollSec": Seconds<1, 600> = Duration::from_secs(5);
+    }
+}
+
+impl Cluster {
+    /// The part of the user's own configuration that is about a cluster; what else stands there is known elsewhere.
+    pub(super) fn of_user(name: &str, text: &str) -> Result<ClusterLayer, Problems> {
+        let document = Document::parse(name, text)?;
+        let mut reader = Reader::new(name, text, Quoting::Values);
+        let own = document.root().iter().find(|(key, _)| key.get_ref() == "cluster");
+        let layer = own.and_then(|(key, value)| Nested::<Self>::read(Entry { key, value }, &mut reader));
+        if reader.problems.is_empty() {
+            Ok(layer.unwrap_or_default())
+        } else {
+            Err(Problems::sorted(reader.problems))
+        }
     }
 }
 
@@ -102,16 +137,18 @@ table! {
 }
 
 choices! {
+    #[derive(Deserialize)]
     pub enum Storing { Copy = "copy", Reference = "reference" }
 }
 
 choices! {
+    #[derive(Deserialize)]
     pub enum Kind { Command = "command", Python = "python" }
 }
 
 table! {
     /// After how much of each kind of silence a stage counts as stalled; `None`: never.
-    #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+    #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
     pub struct Stall, layer StallLayer {
         /// Seconds without output; 0 is never.
         output as "outputSec": SecondsOrNever = Some(Duration::from_secs(60));
@@ -126,7 +163,7 @@ table! {
 
 table! {
     /// How long a stage may take to end by itself after each signal.
-    #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+    #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
     pub struct Grace, layer GraceLayer {
         /// After the interrupt.
         interrupt as "interruptSec": Seconds<0, 30> = Duration::from_secs(5);

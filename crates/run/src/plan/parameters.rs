@@ -39,6 +39,51 @@ impl Serialize for Scalar {
     }
 }
 
+/// Scalars in files from which they come back as they are: a number stays as it is written.
+pub(crate) mod lossless {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Scalar;
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    enum TypedScalar {
+        Text(String),
+        Number(String),
+        Boolean(bool),
+    }
+
+    pub(crate) fn serialize<S: Serializer>(
+        all: &[(String, Scalar)],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let typed = all.iter().map(|(name, value)| {
+            let typed = match value.clone() {
+                Scalar::Text(text) => TypedScalar::Text(text),
+                Scalar::Number(text) => TypedScalar::Number(text),
+                Scalar::Boolean(value) => TypedScalar::Boolean(value),
+            };
+            (name, typed)
+        });
+        serializer.collect_seq(typed)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<(String, Scalar)>, D::Error> {
+        let typed = Vec::<(String, TypedScalar)>::deserialize(deserializer)?;
+        let scalars = typed.into_iter().map(|(name, typed)| {
+            let value = match typed {
+                TypedScalar::Text(text) => Scalar::Text(text),
+                TypedScalar::Number(text) => Scalar::Number(text),
+                TypedScalar::Boolean(value) => Scalar::Boolean(value),
+            };
+            (name, value)
+        });
+        Ok(scalars.collect())
+    }
+}
+
 impl Scalar {
     fn read(value: &Value<'_>) -> Option<Self> {
         let value = value.get_ref();

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use settings::{At, Entry, Reader, Shape, Whole};
 
 const MEMORY: &str = "memory";
 
 /// Amounts by name; memory in bytes. What is not named is none.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Resources {
     amounts: BTreeMap<String, u64>,
 }
@@ -55,7 +57,8 @@ impl Resources {
         Ok(())
     }
 
-    fn amount(&self, name: &str) -> u64 {
+    /// None is zero.
+    pub(crate) fn amount(&self, name: &str) -> u64 {
         self.amounts.get(name).copied().unwrap_or(0)
     }
 

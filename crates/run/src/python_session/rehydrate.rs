@@ -16,7 +16,7 @@ use text::error_chain;
 
 use super::{SHORT, SessionError, SharedSession, described, spool};
 use crate::attempt::{EarlierArtifact, SessionBefore, in_words};
-use crate::executor::{CellJob, SessionSource};
+use crate::stage_work::{CellJob, SessionSource};
 
 /// Python code that says which of the names in `NAMES` the session does not have.
 const MISSING: &str = "
@@ -128,7 +128,7 @@ impl SharedSession {
             |why| SessionError::Rehydrate { checkpoint: checkpoint.clone(), stage: made_by.clone(), why };
         let kernel = self.kernel.as_mut().ok_or(SessionError::NoKernel)?;
         let limits = Limits { max_duration: Some(stage.max_duration), ..Limits::default() };
-        let spool = spool(layout, &layout.kernel().join("rehydration.log"));
+        let spool = spool(layout, &job.kernel.join("rehydration.log"));
         let controls: &Controls = &job.controls;
         let executed = kernel
             .execute(&cell.text(), &spool, &limits, controls, &mut |_| {})

@@ -55,6 +55,7 @@ fn of_ten_thousand_stages_the_first_pending_one_begins() {
             from,
             to,
             reason: None,
+            token: None,
             ending: None,
             accepted,
         };

@@ -32,6 +32,7 @@ fn stage_state(from: StageState, to: StageState) -> What {
         from,
         to,
         reason: None,
+        token: None,
         ending: None,
         accepted: None,
     }

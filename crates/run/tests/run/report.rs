@@ -66,6 +66,7 @@ impl Teller {
             from: StageState::Running,
             to: StageState::Completed,
             reason: None,
+            token: None,
             ending: Some(ending(HowEnded::Exited, 1_500)),
             accepted: Some(Accepted {
                 session: None,
@@ -99,7 +100,16 @@ impl Teller {
             _ => (None, None),
         };
         let reason = (to == StageState::Interrupted).then(|| "<script>alert(1)</script>".to_owned());
-        let what = What::StageState { stage_id: id.to_owned(), attempt, from, to, reason, ending, accepted };
+        let what = What::StageState {
+            stage_id: id.to_owned(),
+            attempt,
+            from,
+            to,
+            reason,
+            token: None,
+            ending,
+            accepted,
+        };
         self.say(milliseconds, what);
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn run(
         printer.progress(table(&output, printer).trim_end());
         let runs = counted(output.removed.len(), "run");
         let is_wanted = output.removed.is_empty()
-            || confirmation::confirmed(&format!("Remove {runs} with all that they made?"))?;
+            || confirmation::confirmed(&format!("Remove {runs}, results included?"))?;
         if !is_wanted {
             return Ok(ExitCode::FAILURE);
         }

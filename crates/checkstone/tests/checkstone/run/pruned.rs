@@ -1,6 +1,6 @@
 //! Old runs removed: what goes, what stays, and that a kill in the middle loses nothing.
 
-use sandbox::{finish, without_durations};
+use sandbox::{RunToEnd as _, finish, without_durations};
 use serde_json::Value;
 
 use super::{Project, plan, stage};
@@ -159,4 +159,22 @@ fn what_is_not_a_runs_stays() {
     assert_eq!(runs(&project), ["r3"]);
     assert_eq!(project.read("reports/study/README.md"), report);
     assert_eq!(project.read("src/lib.rs"), "pub fn one() -> u32 { 1 }\n");
+}
+
+#[test]
+fn a_person_at_a_terminal_is_shown_what_goes_and_asked() {
+    let project = project();
+    let answered = |answer: &str| {
+        let (person, terminal) = crate::trust::terminal();
+        rustix::io::write(&person, answer.as_bytes()).unwrap();
+        let mut command = project.checkstone(&["run", "--prune", "--keep", "3"]);
+        command.stdin(std::process::Stdio::from(terminal)).answer()
+    };
+    let refused = answered("n\n");
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""), "{refused:?}");
+    assert_eq!(runs(&project), ["r4", "r3", "r2", "r1"]);
+    let asked: Vec<&str> = refused.stderr.lines().filter_map(|line| line.split("  ").next()).collect();
+    assert_eq!(asked, ["r1", "Remove 1 run, results included? [y/N] "]);
+    assert_eq!(answered("y\n").code, Some(0));
+    assert_eq!(runs(&project), ["r4", "r3", "r2"]);
 }

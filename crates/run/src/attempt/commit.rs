@@ -1,0 +1,108 @@
+//! The half of an attempt that counts: what was prepared is published and checkpointed, or what there is of it is kept in an
+//! emergency checkpoint.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use checkpoint::FileContent;
+use text::error_chain;
+
+use super::{AttemptOutcome, AttemptProgress, PreparedResult, RunningAttempt, Unaccepted, failed};
+use crate::event::{Accepted, AcceptedArtifact};
+use crate::fingerprint;
+use crate::publish;
+use crate::stage_checkpoint;
+use crate::stage_work::SessionState;
+
+impl RunningAttempt<'_> {
+    /// Published, checkpointed, and described such that a later run knows whether it is still so. Where that fails, what was
+    /// published before is there again.
+    pub(super) fn published(&mut self, prepared: PreparedResult) -> Result<Accepted, Unaccepted> {
+        let PreparedResult { accepted, files, hashed, session } = prepared;
+        let layout = &self.job.layout;
+        let artifacts = layout.attempt(&self.stage.id, self.job.attempt)?.join("artifacts");
+        let published = layout.published(&self.stage.id)?;
+        // An engine that was lost in the middle of this had published it already.
+        let is_published = hashed.is_some() && artifacts.symlink_metadata().is_err();
+        if !is_published {
+            publish::publish(layout.root(), &artifacts, &published)?;
+        }
+        let committed = self.checkpointed(&published, &files, session).and_then(|artifacts| {
+            let is_other = |(one, other): &(&AcceptedArtifact, &AcceptedArtifact)| one.sha256 != other.sha256;
+            match hashed.iter().flatten().zip(&artifacts).find(is_other) {
+                None => Ok(Accepted { artifacts, ..accepted }),
+                Some((other, _)) => Err(failed(format!(
+                    "`{}` is here not what it was on the node that wrote it; look at the shared file system",
+                    other.path
+                ))),
+            }
+        });
+        committed.inspect_err(|_| {
+            if let Err(error) = publish::take_back(&artifacts, &published) {
+                self.warn(error_chain(&error));
+            }
+        })
+    }
+
+    /// What the stage has written so far.
+    pub(super) fn save_half_way(&self, artifacts: &Path) {
+        let Self { job, stage, tell, .. } = *self;
+        let (earlier, count) = (&job.earlier, job.execution_count);
+        match stage_checkpoint::mid_stage(&job.layout, &stage.id, artifacts, earlier, count) {
+            Ok(saved) => tell(AttemptProgress::Checkpoint(Box::new(self.without_warnings(saved)))),
+            Err(error) => self.warn(format!("no checkpoint: {}", error_chain(&error))),
+        }
+    }
+
+    /// What becomes of an attempt that was not accepted: what there is of it is kept.
+    pub(super) fn concluded(
+        mut self,
+        result: Result<Accepted, Unaccepted>,
+        session: impl FnOnce() -> Option<SessionState>,
+    ) -> AttemptOutcome {
+        let Self { job, stage, .. } = self;
+        if let Err(unaccepted) = &result {
+            let reason = unaccepted.cause.checkpoint_reason();
+            match stage_checkpoint::emergency(&job.layout, &stage.id, job.attempt, reason, session()) {
+                Ok(emergency) => self.checkpoint = Some(self.without_warnings(emergency)),
+                Err(error) => self.warn(format!("no emergency checkpoint: {}", error_chain(&error))),
+            }
+        }
+        AttemptOutcome { ending: self.ending, result, checkpoint: self.checkpoint }
+    }
+
+    fn checkpointed(
+        &mut self,
+        published: &Path,
+        files: &[String],
+        session: Option<SessionState>,
+    ) -> Result<Vec<AcceptedArtifact>, Unaccepted> {
+        let Self { job, stage, .. } = *self;
+        let paths: Vec<PathBuf> = files.iter().map(|file| published.join(file)).collect();
+        let mut known: HashMap<String, FileContent> = HashMap::new();
+        if stage.checkpoint_after {
+            let (layout, count) = (&job.layout, job.execution_count);
+            let saved = stage_checkpoint::after_stage(layout, stage, &paths, &job.earlier, count, session);
+            let unsaved = |error| failed(format!("its checkpoint cannot be saved: {}", error_chain(&error)));
+            let saved = self.without_warnings(saved.map_err(unsaved)?);
+            known = saved.contents();
+            self.checkpoint = Some(saved);
+        }
+        let mut described = Vec::new();
+        for (file, path) in files.iter().zip(&paths) {
+            let name = job.layout.relative(path);
+            let content = known
+                .remove(&name)
+                .map_or_else(|| job.hashes.content(&name, &fingerprint::open_regular(path)?, &|| true), Ok);
+            let content =
+                content.map_err(|error| failed(format!("`{}` cannot be read: {error}", path.display())))?;
+            described.push(AcceptedArtifact {
+                path: file.clone(),
+                sha256: content.sha256,
+                size_bytes: content.bytes,
+                identity: content.identity.map(|identity| identity.to_string()).unwrap_or_default(),
+            });
+        }
+        Ok(described)
+    }
+}

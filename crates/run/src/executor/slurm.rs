@@ -1,0 +1,555 @@
+//! Attempts as jobs of a Slurm cluster. A job is a file in its attempt's folder, which the engine writes, and so is its outcome,
+//! which the node writes; Slurm only decides when and where. What it says about a job matters while there is no outcome:
+//! whether the job is still to come, is alive, or is gone.
+//!
+//! **Fencing.** Every attempt has a token, which is in the record before the job is submitted, in the job's comment and in its
+//! file. A submission that nobody answered is looked for by it, and made again if nothing is found. Should both exist, the one
+//! that makes the claim in the attempt's folder carries it out, and the other one ends at once. An attempt that is given up
+//! is revoked, its job is cancelled and waited for; whatever it still writes lies in a folder that nobody reads any more.
+
+mod commands;
+mod job_watch;
+mod submission;
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::{Duration, Instant};
+
+use checkpoint::layout::Layout;
+use supervise::Controls;
+
+use super::{AttemptReport, AttemptTicket, Executor};
+use crate::attempt::{self, Cause, Job, PreparedAttempt, Unaccepted};
+use crate::event::Accepted;
+use crate::job_file::{self, ABORT, JobFile, JobMark, JobReference, ShownCells};
+use crate::next_in_session;
+use crate::plan::{Cluster, Kind};
+use crate::publish;
+
+pub use commands::NoSlurmError;
+pub(crate) use commands::SlurmCommands;
+use commands::{CallFailure, ListedJob, SlurmCall};
+use submission::{Submission, UnsentJob};
+
+/// How often the folders of the attempts are looked into.
+const LOOK: Duration = Duration::from_millis(200);
+/// So many attempts are published and checkpointed at once.
+const COMMITS: usize = 8;
+/// So long one waits for jobs of a lost engine to end.
+const LONGEST_END: Duration = Duration::from_secs(120);
+
+/// What is known of the cluster before anything runs.
+#[derive(Clone, Debug)]
+pub struct SlurmSettings {
+    pub cluster: Cluster,
+    /// This program, as nodes find it.
+    pub program: PathBuf,
+}
+
+/// What other threads tell.
+pub(crate) enum SlurmNews {
+    Submitted(Vec<usize>, Result<String, CallFailure>),
+    /// None if Slurm did not answer.
+    Listed(Option<Vec<ListedJob>>),
+    Report(AttemptReport),
+    /// A checkpoint that a stage had wanted is saved, or could not be.
+    SavedHalfWay(usize),
+}
+
+pub(crate) struct Slurm {
+    settings: SlurmSettings,
+    is_trusted: bool,
+    is_secret: fn(&str, &str) -> bool,
+    jobs: HashMap<usize, SlurmJob>,
+    calls: Sender<SlurmCall>,
+    sender: Sender<SlurmNews>,
+    news: Receiver<SlurmNews>,
+    reports: VecDeque<AttemptReport>,
+    looked: Instant,
+    /// When Slurm was last asked, and whether the answer is still to come.
+    asked: Instant,
+    is_asking: bool,
+    /// When it last did not answer.
+    unanswered: Option<Instant>,
+    to_commit: VecDeque<(usize, PreparedAttempt, ShownCells)>,
+    committing: usize,
+    session: Option<LivingSession>,
+    /// Nothing here can be ended by it: jobs are ended by files and by Slurm.
+    controls: Controls,
+}
+
+/// A node that keeps its kernel for the next Python stage.
+struct LivingSession {
+    /// Of the attempt that it carried out last.
+    folder: PathBuf,
+    job: String,
+    mark: JobMark,
+    /// What the session is known by.
+    known_as: String,
+}
+
+struct SlurmJob {
+    job: Arc<Job>,
+    token: String,
+    folder: PathBuf,
+    /// By which its job is known in the list. Numbers are given twice by a controller that lost its memory.
+    mark: JobMark,
+    phase: SlurmPhase,
+    /// A node had it as the next stage of its session.
+    is_handed_over: bool,
+    /// What Slurm said last.
+    listed: Option<ListedJob>,
+    is_claimed: bool,
+    /// Since when it waits for its turn; since when it runs without a claim.
+    since: Instant,
+    has_told_of_waiting: bool,
+    beat: Vec<u8>,
+    beat_at: Instant,
+    /// So much of its progress was read.
+    read: u64,
+    aborts: usize,
+    aborted_at: Option<Instant>,
+    cancelled: Option<Instant>,
+    /// It was given up for this, and its end is waited for.
+    given_up: Option<Unaccepted>,
+    gone_since: Option<Instant>,
+    /// A checkpoint is being saved, and perhaps another one is wanted already.
+    is_saving: bool,
+    wants_checkpoint: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum SlurmPhase {
+    Unsent,
+    /// `sbatch` is under way.
+    Asked,
+    /// Nobody knows whether there is a job.
+    Unanswered,
+    Sent {
+        id: String,
+    },
+    Committing,
+}
+
+impl Slurm {
+    pub(crate) fn new(
+        settings: &SlurmSettings,
+        commands: SlurmCommands,
+        is_trusted: bool,
+        is_secret: fn(&str, &str) -> bool,
+    ) -> io::Result<Self> {
+        let (calls, to_call) = mpsc::channel();
+        let (sender, news) = mpsc::channel();
+        let teller = sender.clone();
+        std::thread::Builder::new().spawn(move || commands.serve(&to_call, &teller))?;
+        Ok(Self {
+            settings: settings.clone(),
+            is_trusted,
+            is_secret,
+            jobs: HashMap::new(),
+            calls,
+            sender,
+            news,
+            reports: VecDeque::new(),
+            looked: Instant::now(),
+            asked: Instant::now(),
+            is_asking: false,
+            unanswered: None,
+            to_commit: VecDeque::new(),
+            committing: 0,
+            session: None,
+            controls: Controls::new()?,
+        })
+    }
+
+    fn job_file(&self, job: &Job) -> io::Result<JobFile> {
+        let file = JobFile::of(job, self.is_trusted, self.is_secret);
+        file.ok_or_else(|| io::Error::other("there is no such stage"))
+    }
+
+    fn folder(job: &Job) -> io::Result<PathBuf> {
+        let id = job.stage().map(|stage| stage.id.as_str()).unwrap_or_default();
+        job.layout.attempt(id, job.attempt).map_err(io::Error::other)
+    }
+
+    fn insert(&mut self, job: Job, folder: PathBuf, phase: SlurmPhase) -> &mut SlurmJob {
+        let (now, stage) = (Instant::now(), job.stage);
+        let token = job.token.clone().unwrap_or_default();
+        let new = SlurmJob {
+            mark: JobMark::of_attempt(&folder, &token),
+            token,
+            job: Arc::new(job),
+            folder,
+            phase,
+            is_handed_over: false,
+            listed: None,
+            is_claimed: false,
+            since: now,
+            has_told_of_waiting: false,
+            beat: Vec::new(),
+            beat_at: now,
+            read: 0,
+            aborts: 0,
+            aborted_at: None,
+            cancelled: None,
+            given_up: None,
+            gone_since: None,
+            is_saving: false,
+            wants_checkpoint: false,
+        };
+        self.jobs.entry(stage).insert_entry(new).into_mut()
+    }
+
+    /// The node that has the session, if it takes this stage as well.
+    fn handed_over(&mut self, job: &Job, reference: &JobReference) -> Option<LivingSession> {
+        let before = job.session.as_ref()?;
+        let session = self.session.take()?;
+        if session.known_as != before.session || !next_in_session::hand_over(&session.folder, reference) {
+            next_in_session::close(&session.folder);
+            return None;
+        }
+        Some(session)
+    }
+
+    /// Everything that waits to be submitted.
+    fn send(&mut self) {
+        let is_unsent = |job: &&SlurmJob| job.phase == SlurmPhase::Unsent;
+        let mut places: Vec<usize> = self.jobs.values().filter(is_unsent).map(|job| job.job.stage).collect();
+        if places.is_empty() {
+            return;
+        }
+        places.sort_unstable();
+        let unsent: Vec<UnsentJob<'_>> = places
+            .iter()
+            .filter_map(|place| {
+                let job = self.jobs.get(place)?;
+                let file = self.job_file(&job.job).ok()?;
+                let reference = JobReference::of(&job.folder, &job.token);
+                let secrets = job.job.stage().map(|stage| file.secrets(stage)).unwrap_or_default();
+                Some(UnsentJob { place: *place, job: &job.job, reference, secrets })
+            })
+            .collect();
+        let mut sent = Vec::new();
+        for group in submission::grouped(unsent) {
+            let Some(first) = group.first() else { continue };
+            let token = if group.len() == 1 { first.reference.token.clone() } else { files::random_id() };
+            let folder = submission::list_folder(first.job);
+            let made = match group.len() {
+                1 => Ok(()),
+                _ => publish::make_folder(first.job.layout.root(), &folder).map_err(io::Error::other),
+            };
+            let submission = made.and_then(|()| Submission::of(&group, &token, &self.settings, &folder));
+            let marks = group.iter().enumerate().map(|(place, one)| {
+                let place = (group.len() > 1).then_some(place);
+                (one.place, JobMark { token: token.clone(), place })
+            });
+            sent.push((submission, marks.collect::<Vec<_>>()));
+        }
+        for (submission, marks) in sent {
+            match submission {
+                Ok(Some(submission)) => {
+                    for (place, mark) in marks {
+                        if let Some(job) = self.jobs.get_mut(&place) {
+                            job.set_mark(mark);
+                            job.phase = SlurmPhase::Asked;
+                        }
+                    }
+                    let _ = self.calls.send(SlurmCall::Submit(submission));
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    for (place, _) in marks {
+                        self.conclude(place, failed(format!("its job cannot be written: {error}")));
+                    }
+                }
+            }
+        }
+    }
+
+    fn hear(&mut self, news: SlurmNews) {
+        match news {
+            SlurmNews::Submitted(places, result) => self.submitted(&places, result),
+            SlurmNews::Listed(listed) => {
+                self.is_asking = false;
+                self.asked = Instant::now();
+                match listed {
+                    Some(listed) => self.compare(&listed),
+                    None => self.unanswered = Some(Instant::now()),
+                }
+            }
+            SlurmNews::SavedHalfWay(place) => {
+                if let Some(job) = self.jobs.get_mut(&place) {
+                    job.is_saving = false;
+                }
+                self.save_half_way(place);
+            }
+            SlurmNews::Report(report) => {
+                if let AttemptReport::Ended(place, outcome) = &report {
+                    self.committing -= 1;
+                    self.note_session(*place, outcome.result.as_ref().ok());
+                    self.jobs.remove(place);
+                }
+                self.reports.push_back(report);
+            }
+        }
+    }
+
+    fn submitted(&mut self, places: &[usize], result: Result<String, CallFailure>) {
+        if matches!(result, Err(CallFailure::Unanswered(_))) {
+            self.unanswered = Some(Instant::now());
+        }
+        for (number, place) in places.iter().enumerate() {
+            let Some(job) = self.jobs.get_mut(place) else { continue };
+            if job.phase != SlurmPhase::Asked {
+                continue;
+            }
+            job.since = Instant::now();
+            match &result {
+                Ok(id) if places.len() == 1 => job.phase = SlurmPhase::Sent { id: id.clone() },
+                Ok(id) => job.phase = SlurmPhase::Sent { id: format!("{id}_{number}") },
+                Err(CallFailure::Unanswered(_)) => {
+                    job.phase = SlurmPhase::Unanswered;
+                }
+                Err(CallFailure::Refused(why)) => {
+                    let reason = format!("Slurm refused its job: {why}");
+                    self.conclude(*place, failed(reason));
+                }
+            }
+        }
+    }
+
+    /// A node whose stage was accepted keeps its kernel for the next one.
+    fn note_session(&mut self, place: usize, accepted: Option<&Accepted>) {
+        let is_python = |job: &&SlurmJob| job.job.stage().is_some_and(|stage| stage.kind == Kind::Python);
+        let Some(job) = self.jobs.get(&place).filter(is_python) else { return };
+        let known_as = accepted.and_then(|accepted| accepted.session.clone());
+        match (known_as, job.claimed_id()) {
+            (Some(known_as), Some(id)) => {
+                let (folder, mark) = (job.folder.clone(), job.mark.clone());
+                self.session = Some(LivingSession { folder, job: id, mark, known_as });
+            }
+            _ => {
+                next_in_session::close(&job.folder);
+            }
+        }
+    }
+
+    /// The attempt is over without an outcome of its own. What it may still write counts no more.
+    fn conclude(&mut self, place: usize, unaccepted: Unaccepted) {
+        let Some(job) = self.jobs.get_mut(&place) else { return };
+        job_file::revoke(&job.folder);
+        job.phase = SlurmPhase::Committing;
+        let prepared = PreparedAttempt { ending: None, result: Err(unaccepted), session_after_failure: None };
+        self.to_commit.push_back((place, prepared, ShownCells::default()));
+    }
+
+    /// What the nodes prepared is committed, a few at a time.
+    fn commit(&mut self) {
+        let mut waiting = VecDeque::new();
+        while let Some((place, prepared, cells)) = self.to_commit.pop_front() {
+            let Some(job) = self.jobs.get(&place) else { continue };
+            if job.is_saving || self.committing >= COMMITS {
+                waiting.push_back((place, prepared, cells));
+                continue;
+            }
+            self.committing += 1;
+            let (job, sender) = (Arc::clone(&job.job), self.sender.clone());
+            std::thread::spawn(move || {
+                let teller = sender.clone();
+                let tell =
+                    move |told| drop(teller.send(SlurmNews::Report(AttemptReport::Progress(place, told))));
+                for text in job.python.show(&job.layout, cells) {
+                    tell(attempt::AttemptProgress::Warning(text));
+                }
+                let outcome = Box::new(attempt::commit(&job, prepared, &tell));
+                let _ = sender.send(SlurmNews::Report(AttemptReport::Ended(place, outcome)));
+            });
+        }
+        self.to_commit = waiting;
+    }
+
+    /// A stage wants what it has so far to be kept.
+    fn save_half_way(&mut self, place: usize) {
+        let Some(job) = self.jobs.get_mut(&place) else { return };
+        if job.is_saving || !std::mem::take(&mut job.wants_checkpoint) {
+            return;
+        }
+        job.is_saving = true;
+        let (job, sender) = (Arc::clone(&job.job), self.sender.clone());
+        std::thread::spawn(move || {
+            let teller = sender.clone();
+            let tell = move |told| drop(teller.send(SlurmNews::Report(AttemptReport::Progress(place, told))));
+            attempt::save_half_way(&job, &tell);
+            let _ = sender.send(SlurmNews::SavedHalfWay(place));
+        });
+    }
+
+    /// Asks Slurm about all jobs at once, if there is one whose state matters.
+    fn ask(&mut self) {
+        let is_unanswered = |job: &SlurmJob| job.phase == SlurmPhase::Unanswered || job.given_up.is_some();
+        let is_urgent = self.jobs.values().any(|job| is_unanswered(job) || job.aborts > 0);
+        let is_sent = self.jobs.values().any(|job| job.phase != SlurmPhase::Committing);
+        let pause = if is_urgent { Duration::from_secs(1) } else { self.settings.cluster.poll };
+        if is_sent && !self.is_asking && self.asked.elapsed() >= pause {
+            self.is_asking = self.calls.send(SlurmCall::Look).is_ok();
+        }
+    }
+}
+
+impl Executor for Slurm {
+    fn ticket(&mut self) -> io::Result<AttemptTicket> {
+        let token = files::random_key()?;
+        Ok(AttemptTicket { controls: self.controls.clone(), token: Some(text::head(&token, 16).to_owned()) })
+    }
+
+    fn submit(&mut self, job: Job) -> io::Result<()> {
+        let folder = Self::folder(&job)?;
+        job.make_folder().map_err(io::Error::other)?;
+        self.job_file(&job)?.write(&folder).map_err(io::Error::other)?;
+        let reference = JobReference::of(&folder, job.token.as_deref().unwrap_or_default());
+        let session = self.handed_over(&job, &reference);
+        let job = self.insert(job, folder, SlurmPhase::Unsent);
+        if let Some(session) = session {
+            job.is_handed_over = true;
+            job.phase = SlurmPhase::Sent { id: session.job };
+            job.set_mark(session.mark);
+        }
+        Ok(())
+    }
+
+    fn poll(&mut self, wait: Duration) -> Option<AttemptReport> {
+        if self.reports.is_empty() {
+            self.send();
+            self.ask();
+            if let Ok(news) = self.news.recv_timeout(wait) {
+                self.hear(news);
+                while let Ok(news) = self.news.try_recv() {
+                    self.hear(news);
+                }
+            }
+            if self.looked.elapsed() >= LOOK {
+                self.watch();
+                self.looked = Instant::now();
+            }
+            self.commit();
+        }
+        self.reports.pop_front()
+    }
+
+    fn cancel(&mut self, stage: usize) -> bool {
+        let Some(job) = self.jobs.get_mut(&stage).filter(|job| job.phase != SlurmPhase::Committing) else {
+            return self.jobs.contains_key(&stage);
+        };
+        job.aborts += 1;
+        job.aborted_at = job.aborted_at.or_else(|| Some(Instant::now()));
+        // As many characters as requests.
+        let _ = fs_err::write(job.folder.join(ABORT), "!".repeat(job.aborts));
+        if job.phase == SlurmPhase::Unsent {
+            self.conclude(stage, aborted());
+        }
+        true
+    }
+
+    /// A job that is still the same work goes on; whether it has ended meanwhile is seen by its files.
+    fn adopt(&mut self, job: Job) -> Result<(), Box<Job>> {
+        let read = |job: &Job| {
+            let folder = Self::folder(job).ok()?;
+            let file = JobFile::read(&folder.join(job_file::JOB)).ok()?;
+            self.job_file(job).ok()?.is_same_work(&file).then_some(folder)
+        };
+        match read(&job) {
+            Some(folder) => {
+                self.insert(job, folder, SlurmPhase::Unanswered);
+                Ok(())
+            }
+            None => Err(Box::new(job)),
+        }
+    }
+
+    fn holds(&self, session: &str) -> bool {
+        self.session.as_ref().is_some_and(|living| living.known_as == session)
+    }
+
+    /// The next engine adopts them.
+    fn let_go(&mut self) {}
+}
+
+impl Drop for Slurm {
+    fn drop(&mut self) {
+        if let Some(session) = &self.session {
+            next_in_session::close(&session.folder);
+        }
+    }
+}
+
+impl SlurmJob {
+    /// For an engine that adopts it, where it is another one than the attempt's own. Where that cannot be written, the job is
+    /// submitted once more, and the claim decides.
+    fn set_mark(&mut self, mark: JobMark) {
+        if mark.token != self.token {
+            let _ = mark.write(&self.folder);
+        }
+        self.mark = mark;
+    }
+
+    /// What Slurm calls the job that carries it out, once that is known.
+    fn claimed_id(&self) -> Option<String> {
+        job_file::ClaimFile::read(&self.folder).map(|claim| claim.job)
+    }
+}
+
+fn failed(reason: String) -> Unaccepted {
+    Unaccepted { cause: Cause::Failed, reason }
+}
+
+fn aborted() -> Unaccepted {
+    Unaccepted { cause: Cause::Aborted, reason: "aborted".to_owned() }
+}
+
+/// Why jobs of a lost engine may still be alive.
+#[derive(Debug, thiserror::Error)]
+pub enum EndJobsError {
+    #[error(transparent)]
+    NoSlurm(#[from] NoSlurmError),
+    #[error("Slurm did not say within {} s that the jobs of the last attempts have ended: {why}", LONGEST_END.as_secs())]
+    Unanswered { why: String },
+}
+
+/// Ends the jobs of attempts that are not to go on, and waits until nothing of them is left.
+pub(crate) fn end_jobs(
+    layout: &Layout,
+    attempts: &[(String, u32, String)],
+    environment: &[(std::ffi::OsString, std::ffi::OsString)],
+) -> Result<(), EndJobsError> {
+    let mut wanted: Vec<JobMark> = Vec::new();
+    for (stage, number, token) in attempts {
+        let Ok(folder) = layout.attempt(stage, *number) else { continue };
+        wanted.push(JobMark::of_attempt(&folder, token));
+        job_file::revoke(&folder);
+    }
+    let commands = SlurmCommands::find(environment)?;
+    let began = Instant::now();
+    loop {
+        let why = match commands.look() {
+            Ok(listed) => {
+                let is_ours = |job: &&ListedJob| {
+                    !job.is_over() && wanted.iter().any(|mark| mark.is_of(&job.id, &job.comment))
+                };
+                let alive: Vec<String> = listed.iter().filter(is_ours).map(|job| job.id.clone()).collect();
+                if alive.is_empty() {
+                    return Ok(());
+                }
+                let _ = commands.cancel(&alive);
+                format!("{} alive", text::counted(alive.len(), "job"))
+            }
+            Err(CallFailure::Refused(why) | CallFailure::Unanswered(why)) => why,
+        };
+        if began.elapsed() > LONGEST_END {
+            return Err(EndJobsError::Unanswered { why });
+        }
+        std::thread::sleep(Duration::from_millis(500));
+    }
+}

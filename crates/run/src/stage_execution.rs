@@ -1,0 +1,183 @@
+//! An attempt on the machine that a cluster gave it: the other end of a job file. Here are the limits in seconds, the
+//! watchdog and the sweep; outside are only the scheduler's own fence, and the engine, which hears of it by files.
+//!
+//! One process at most carries an attempt out, whatever the scheduler starts twice: whoever makes the claim. It writes into
+//! the attempt's folder and nowhere else, and the outcome is the last thing it writes.
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use files::regular_file;
+use supervise::Controls;
+
+use crate::PythonSession;
+use crate::attempt::{self, Cause, Unaccepted};
+use crate::job_file::{
+    ABORT, BEAT, ClaimFile, JOB, JobFile, JobFileError, JobReference, OUTCOME, OutcomeFile, PROGRESS,
+};
+use crate::next_in_session;
+use crate::plan::Kind;
+
+/// How often the engine hears that it is alive.
+const BEAT_EVERY: Duration = Duration::from_secs(5);
+
+/// How often it looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(200);
+
+#[derive(Debug, thiserror::Error)]
+pub enum StageExecutionError {
+    #[error(transparent)]
+    Job(#[from] JobFileError),
+    #[error("the attempt in `{}` was given up, or belongs to another token; nothing is run", folder.display())]
+    OtherToken { folder: PathBuf },
+    #[error("another process carries out the attempt in `{}`; nothing is run", folder.display())]
+    Taken { folder: PathBuf },
+    #[error("cannot control the stage")]
+    Controls(#[source] std::io::Error),
+}
+
+/// What the machine says of itself.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// What every stage is given, besides what the plan sets.
+    pub environment: Vec<(OsString, OsString)>,
+    /// What the scheduler calls this job.
+    pub job: String,
+    pub host: String,
+    /// Set when the scheduler wants the job to end.
+    pub interrupt: Arc<AtomicBool>,
+}
+
+/// Carries out the attempt of a job file; and after a Python stage those that follow it in its session, for as long as they come.
+pub fn execute(reference: &JobReference, node: &Node) -> Result<(), StageExecutionError> {
+    let mut next = reference.clone();
+    let mut session: Option<Arc<PythonSession>> = None;
+    loop {
+        let waits = execute_one(&next.job_file, &next.token, node, &mut session)?;
+        let folder = next.job_file.parent().unwrap_or(Path::new("."));
+        let followed = waits.then(|| next_in_session::wait(folder, &node.interrupt)).flatten();
+        match followed {
+            Some(following) => next = following,
+            None => {
+                session.iter().for_each(|session| session.close());
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Whether its session can be gone on with.
+fn execute_one(
+    job_file: &Path,
+    token: &str,
+    node: &Node,
+    session: &mut Option<Arc<PythonSession>>,
+) -> Result<bool, StageExecutionError> {
+    let folder = job_file.parent().unwrap_or(Path::new(".")).to_owned();
+    let file = JobFile::read(job_file)?;
+    if file.token != token {
+        return Err(StageExecutionError::OtherToken { folder });
+    }
+    let claim = ClaimFile { job: node.job.clone(), host: node.host.clone(), process: std::process::id() };
+    if !claim.claim(&folder)? {
+        return Err(StageExecutionError::Taken { folder });
+    }
+    let is_trusted = file.is_trusted();
+    let python = session.get_or_insert_with(|| Arc::new(PythonSession::on_node(is_trusted)));
+    let controls = Controls::new().map_err(StageExecutionError::Controls)?;
+    let job = file.job(node.environment.clone(), Arc::clone(python), controls.clone())?;
+    let path = folder.join(PROGRESS);
+    let progress = regular_file::append(&path, 0o644).map_err(JobFileError::from)?;
+    let progress = Mutex::new(progress);
+    let tell = |told: attempt::AttemptProgress| {
+        if let Ok(mut line) = serde_json::to_vec(&told) {
+            line.push(b'\n');
+            // What is only told may get lost; what counts is in the outcome.
+            let _ = progress.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line);
+        }
+    };
+    let was_ended = AtomicBool::new(false);
+    let mut prepared = std::thread::scope(|scope| {
+        let (done, ended) = mpsc::channel::<()>();
+        let (folder, was_ended) = (&folder, &was_ended);
+        scope.spawn(move || stay_in_touch(folder, &controls, &node.interrupt, was_ended, &ended));
+        let prepared = attempt::prepare(&job, &tell);
+        drop(done);
+        prepared
+    });
+    // The scheduler's signal reaches the stage as soon as it reaches this process.
+    if (was_ended.load(Ordering::SeqCst) || node.interrupt.swap(false, Ordering::SeqCst))
+        && let Err(unaccepted) = &mut prepared.result
+    {
+        let reason = "its job was ended from outside: by `scancel`, a limit or preemption".to_owned();
+        *unaccepted = Unaccepted { cause: Cause::Failed, reason };
+    }
+    let waits = prepared.result.is_ok() && job.stage().is_some_and(|stage| stage.kind == Kind::Python);
+    if waits {
+        next_in_session::offer(&folder);
+    }
+    // Nobody looks into the folder of an attempt that was given up.
+    OutcomeFile::write(&folder, token, prepared, job.python.shown_cells())?;
+    Ok(waits)
+}
+
+/// Beats, and ends the stage where somebody wants it.
+fn stay_in_touch(
+    folder: &Path,
+    controls: &Controls,
+    interrupt: &AtomicBool,
+    was_ended: &AtomicBool,
+    done: &mpsc::Receiver<()>,
+) {
+    let (mut beats, mut aborts) = (0_u64, 0_usize);
+    let mut last: Option<Instant> = None;
+    loop {
+        if last.is_none_or(|last| last.elapsed() >= BEAT_EVERY) {
+            beats += 1;
+            last = Some(Instant::now());
+            let new = folder.join(".beat.new");
+            // A beat that cannot be written is one that the engine misses, and it knows what to do then.
+            let _ =
+                fs_err::write(&new, beats.to_string()).and_then(|()| fs_err::rename(&new, folder.join(BEAT)));
+        }
+        if interrupt.swap(false, Ordering::SeqCst) {
+            was_ended.store(true, Ordering::SeqCst);
+            controls.abort();
+        }
+        // Listed rather than looked up: a shared file system may remember for a while that a name is not there.
+        let names = names_in(folder);
+        if names.iter().any(|name| name == ABORT) {
+            let asked = fs_err::read(folder.join(ABORT)).map_or(1, |bytes| bytes.len());
+            for _ in aborts..asked {
+                controls.abort();
+            }
+            aborts = aborts.max(asked);
+        }
+        let is_revoked = !names.is_empty() && !names.iter().any(|name| name == JOB);
+        if is_revoked && aborts == 0 {
+            aborts = usize::MAX;
+            controls.abort();
+            controls.abort();
+        }
+        match done.recv_timeout(LOOK) {
+            Err(RecvTimeoutError::Timeout) => {}
+            _ => return,
+        }
+    }
+}
+
+/// Empty where it cannot be listed.
+pub(crate) fn names_in(folder: &Path) -> Vec<OsString> {
+    let entries = fs_err::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name()).collect()
+}
+
+/// Whether an outcome is there.
+pub(crate) fn has_outcome(names: &[OsString]) -> bool {
+    names.iter().any(|name| name == OUTCOME)
+}
