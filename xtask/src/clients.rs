@@ -1,6 +1,7 @@
 //! The real clients, in pinned versions: installed once from npm into `target/clients`, each in a folder of its own
 //! with its program at `bin/<name>`, and the tests that drive them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -59,10 +60,31 @@ pub(crate) fn test(versions: &Versions) -> Result<Done, String> {
     command.env("CHECKSTONE_TEST_CLAUDE", &programs.claude);
     command.env("CHECKSTONE_TEST_GEMINI", &programs.gemini);
     command.env("CHECKSTONE_TEST_CODEX", &programs.codex);
+    command.env("CHECKSTONE_TEST_MCP_TABLE", place.path());
     if !versions.codex_records_code_mode {
         command.args(["--", "--skip", "codex::"]);
     }
-    process::run(&mut command)
+    let done = process::run(&mut command);
+    print_mcp_table(place.path());
+    done
+}
+
+/// Which tools of the MCP server each client's model was offered, called and told the answer of.
+fn print_mcp_table(folder: &Path) {
+    let rows: Vec<(&str, BTreeMap<String, bool>)> = ["claude", "gemini", "codex"]
+        .into_iter()
+        .filter_map(|client| {
+            let text = fs_err::read_to_string(folder.join(format!("{client}.json"))).ok()?;
+            Some((client, serde_json::from_str(&text).ok()?))
+        })
+        .collect();
+    let Some((_, tools)) = rows.first() else { return };
+    let names: Vec<&str> = rows.iter().map(|(client, _)| *client).collect();
+    println!("| tool | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len()));
+    for tool in tools.keys() {
+        let cells = rows.iter().map(|(_, row)| if row.get(tool) == Some(&true) { "yes" } else { "no" });
+        println!("| `{tool}` | {} |", cells.collect::<Vec<_>>().join(" | "));
+    }
 }
 
 /// A program that the same build made.

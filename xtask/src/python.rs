@@ -1,5 +1,5 @@
-//! Python environments, made once from PyPI: the one that the tests of Python stages use, in `target/python`, and those
-//! of single packages.
+//! Python environments, made once from PyPI: the one that the tests of Python stages use, in `target/python`, the one with the
+//! SDK of the Model Context Protocol, and those of single packages.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -40,8 +40,15 @@ pub(crate) fn environment(folder: &Path, package: &str) -> Result<PathBuf, Strin
 /// Where its interpreter is.
 pub(crate) fn install() -> Result<PathBuf, String> {
     complete();
+    let script = root().join("crates/kernel/tests/python/make.sh");
+    let make = |folder: &Path| {
+        let mut make = Command::new("sh");
+        make.arg(&script).arg(folder);
+        make
+    };
+    let requirements = root().join("crates/checkstone/tests/python/mcp-requirements.txt");
+    process::run(make(&root().join("target/mcp-python")).arg(requirements))?;
     let folder = root().join("target/python");
-    let mut make = Command::new("sh");
-    process::run(make.arg(root().join("crates/kernel/tests/python/make.sh")).arg(&folder))?;
+    process::run(&mut make(&folder))?;
     Ok(folder.join("bin/python"))
 }

@@ -1,7 +1,7 @@
 //! Which agent session a command is about: the one that calls, by what its client puts into the environment of its
 //! tools, or the one that was named.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use journal::{Journal, Session};
 use stop::SESSIONS_LOOKED_AT;
@@ -60,4 +60,16 @@ impl AgentSession {
         let read = journal.read(|reader| reader.session(self.agent.name(), &self.id));
         read.map_err(CommandError::from)
     }
+}
+
+/// The transcript of the session that calls, where an agent asks or a person through a command of the client; otherwise that
+/// of the session that was last seen in the repository.
+pub(crate) fn transcript(journal: &mut Journal, root: &Path) -> Option<PathBuf> {
+    let calling = AgentSession::calling(Some(journal), Some(root)).ok().flatten();
+    let recorded = |session: AgentSession| session.recorded(Some(journal)).ok()??.transcript;
+    let of_calling = calling.and_then(recorded).filter(|path| path.is_file());
+    of_calling.or_else(|| {
+        let last = journal.read(|reader| reader.sessions_in(root, 1)).ok()?.pop()?;
+        last.transcript.filter(|path| path.is_file())
+    })
 }

@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     abort, autosave, background, check, checkpoint, completions, demo, doctor, explain, handoff, hook, init,
-    inject, log, man, markers, policy, prove, replay, report, resume, run, session, snapshot, stage_exec,
-    status, statusline, timeline, tokens, trust, uninstall, verify, watch, workflow,
+    inject, log, man, markers, mcp, policy, prove, replay, report, resume, run, session, snapshot,
+    stage_exec, status, statusline, timeline, tokens, trust, uninstall, verify, watch, workflow,
 };
 use crate::error::exit_codes_help;
 
@@ -61,6 +61,7 @@ pub(crate) enum Command {
     Watch(watch::WatchArguments),
     Markers(markers::MarkersArguments),
     Inject(inject::InjectArguments),
+    Mcp(mcp::McpArguments),
     Completions(completions::CompletionsArguments),
     Man(man::ManArguments),
     Hook(hook::HookArguments),

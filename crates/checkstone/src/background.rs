@@ -17,6 +17,14 @@ pub(crate) const COMMAND: &str = "background";
 /// The running program, also where its file was replaced meanwhile.
 const OWN: &str = "/proc/self/exe";
 
+/// The file by which this program is started again.
+pub(crate) fn own_program() -> io::Result<PathBuf> {
+    match Path::new(OWN).exists() {
+        true => Ok(PathBuf::from(OWN)),
+        false => std::env::current_exe(),
+    }
+}
+
 /// Starts the work and goes on at once. `input` has to fit into a pipe.
 pub(crate) fn start(work: &[&str], input: &[u8]) -> io::Result<()> {
     spawn(work, input, Stdio::null()).map(drop)
@@ -29,12 +37,8 @@ pub(crate) fn start_heard(work: &[&str], request: &[u8]) -> io::Result<ChildStdo
 }
 
 fn spawn(work: &[&str], input: &[u8], stdout: Stdio) -> io::Result<Child> {
-    let program = match Path::new(OWN).exists() {
-        true => Path::new(OWN).to_owned(),
-        false => std::env::current_exe()?,
-    };
     let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
-    let mut child = Command::new(program)
+    let mut child = Command::new(own_program()?)
         .arg(COMMAND)
         .args(work)
         .stdin(stdin)

@@ -17,6 +17,7 @@ pub(crate) mod inject;
 pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod markers;
+pub(crate) mod mcp;
 pub(crate) mod policy;
 pub(crate) mod prove;
 pub(crate) mod replay;

@@ -213,7 +213,7 @@ pub(crate) fn comment_on(event: &PhaseEvent) -> String {
 }
 
 /// The user's own file; empty where there is none. A token that others can read is told.
-fn configuration(printer: &Printer) -> String {
+pub(crate) fn configuration(printer: &Printer) -> String {
     let Some(path) = environment::configuration_file() else { return String::new() };
     let text = match stop::policy_files::read(&path) {
         Ok(text) => text.unwrap_or_default(),

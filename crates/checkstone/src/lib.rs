@@ -15,6 +15,7 @@ mod clients;
 mod commands;
 mod confirmation;
 mod demo;
+mod detached_run;
 mod doctor;
 mod environment;
 mod error;
@@ -28,6 +29,10 @@ mod integrations;
 mod interruption;
 mod journal_access;
 mod known_registrations;
+#[cfg(feature = "mcp")]
+mod mcp;
+#[cfg(any(feature = "mcp", feature = "schema"))]
+mod mcp_settings;
 mod new_policy;
 mod own_program;
 mod printer;
@@ -61,6 +66,8 @@ use arguments::{Arguments, Command};
 use error::ErrorKind;
 use printer::Printer;
 
+#[cfg(feature = "schema")]
+pub use mcp_settings::reference as mcp_settings_reference;
 #[cfg(feature = "schema")]
 pub use schemas::json_schemas;
 
@@ -116,6 +123,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
         Command::Man(arguments) => commands::man::run(arguments, Arguments::command(), &printer),
         Command::Inject(arguments) => commands::inject::run(arguments, &printer),
+        Command::Mcp(arguments) => commands::mcp::run(arguments, &printer),
         // Answered above, before anything could go wrong.
         Command::Hook(_) => Ok(ExitCode::SUCCESS),
     };

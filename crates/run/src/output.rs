@@ -64,6 +64,26 @@ pub struct ReportOutput {
     pub html: String,
 }
 
+/// `checkstone run --detach --json`.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DetachedRunOutput<'a> {
+    pub title: &'a str,
+    pub run: &'a str,
+}
+
+/// `checkstone abort --json`.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AbortOutput<'a> {
+    pub title: &'a str,
+    pub run: &'a str,
+    /// The one stage that was aborted; null for the whole run.
+    pub stage: Option<&'a str>,
+    /// What the run, or that stage, is now.
+    pub state: &'a str,
+}
+
 /// `checkstone run --dry-run --json` and `checkstone resume --dry-run --json`.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

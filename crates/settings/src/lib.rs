@@ -18,4 +18,4 @@ pub use kind::{
 pub use lines::Lines;
 pub use problem::{At, Place, Problem, Problems};
 pub use reader::{Entry, Quoting, Reader};
-pub use table::{KeyReference, Shape, TableOfKeys, TableReference, merge_key};
+pub use table::{KeyReference, Shape, TableOfKeys, TableReference, merge_key, read_table};

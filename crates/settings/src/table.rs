@@ -3,9 +3,10 @@
 
 use std::fmt::Debug;
 
-use crate::document::Table;
-use crate::kind::Kind;
-use crate::reader::{Entry, Reader};
+use crate::document::{Document, Table};
+use crate::kind::{Kind, Nested};
+use crate::problem::Problems;
+use crate::reader::{Entry, Quoting, Reader};
 
 /// A table whose keys are known. [`table!`](crate::table!) makes one.
 pub trait TableOfKeys: Debug + Sized {
@@ -83,6 +84,25 @@ pub fn merge_key<K: Kind>(older: &mut Option<K::Written>, newer: Option<K::Writt
         (Some(older), Some(newer)) => K::merge(older, newer),
         (older @ None, newer) => *older = newer,
         (Some(_), None) => {}
+    }
+}
+
+/// The table under one key of a file, everything else left to others; as if it were empty where the key is not there.
+pub fn read_table<T: TableOfKeys>(
+    file: &str,
+    text: &str,
+    key: &str,
+    quoting: Quoting,
+) -> Result<T, Problems> {
+    let document = Document::parse(file, text)?;
+    let mut reader = Reader::new(file, text, quoting);
+    let layer = match document.root().get_key_value(key) {
+        Some((key, value)) => Nested::<T>::read(Entry { key, value }, &mut reader),
+        None => None,
+    };
+    match reader.problems.is_empty() {
+        true => Ok(T::finish(layer.unwrap_or_default())),
+        false => Err(Problems::sorted(reader.problems)),
     }
 }
 

@@ -74,6 +74,15 @@ pub struct Supervised {
     began: Reading,
 }
 
+/// Ends a child of this process, which nobody has waited for yet, and whoever descends from it, in whatever group they are: for
+/// a program that is trusted to leave nobody behind unless it is itself ended. Where the system does not tell who
+/// descends from whom, nobody is.
+pub fn end_child(child: u32) {
+    if let Ok(child) = i32::try_from(child) {
+        shim::end_child(child);
+    }
+}
+
 /// The processes, and the record of them.
 #[derive(Debug)]
 struct Tree {

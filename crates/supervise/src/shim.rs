@@ -27,6 +27,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Pid;
 
 use self::descendants::Room;
+pub(super) use self::descendants::end_child;
 use super::command::{Command, Isolated, SpawnError};
 
 /// What the supervisor says to the shim, in one byte. Saying nothing more, by closing the socket or by dying, means

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use checkpoint::layout::Layout;
 use run::control;
 use run::engine;
+use run::output::AbortOutput;
 use run::runs;
 use run::state::StageState;
 
@@ -23,7 +24,8 @@ use crate::run_project::{self, Index};
 #[command(after_help = "Examples:
   checkstone abort
   checkstone abort run-20261115-091500-1a2b
-  checkstone abort run-20261115-091500-1a2b S03_train_model")]
+  checkstone abort run-20261115-091500-1a2b S03_train_model
+  checkstone abort --json | jq -r .state")]
 pub(crate) struct AbortArguments {
     /// The run, or TITLE/RUN; by default the one that is running
     run: Option<String>,
@@ -31,6 +33,9 @@ pub(crate) struct AbortArguments {
     stage: Option<String>,
     #[command(flatten)]
     repository: RepositoryArgument,
+    /// Print JSON (schemas/abort.schema.json)
+    #[arg(long)]
+    json: bool,
 }
 
 /// The escalation takes half a minute at most.
@@ -45,7 +50,7 @@ pub(crate) fn run(arguments: &AbortArguments, printer: &Printer) -> Result<ExitC
     };
     let stage = arguments.stage.as_deref();
     if !control::is_taken(&layout) {
-        return abort_lost(&root, &layout, stage, printer);
+        return abort_lost(arguments, &root, &layout, printer);
     }
     if let Some(stage) = stage
         && !run_project::record(&layout)?.stage(stage).state.is_live()
@@ -60,17 +65,30 @@ pub(crate) fn run(arguments: &AbortArguments, printer: &Printer) -> Result<ExitC
         let goes_on = control::is_taken(&layout);
         if !goes_on || stage.map_or(Ok(false), |stage| is_over(&layout, stage))? {
             let record = run_project::record(&layout)?;
-            let told = match stage {
-                Some(stage) => format!("{stage} {}", record.stage(stage).state.name()),
-                None => format!("run {} {}", layout.run(), record.state.name()),
+            let state = match stage {
+                Some(stage) => record.stage(stage).state.name(),
+                None => record.state.name(),
             };
-            printer.text(&format!("{told}\n"));
-            return Ok(ExitCode::SUCCESS);
+            return answer(arguments, &layout, state, printer);
         }
         std::thread::sleep(LOOK);
     }
     Err(CommandError::failed(format!("`{}` did not end within {} s", layout.run(), LONGEST.as_secs()))
         .hint("run `checkstone abort` again to force it"))
+}
+
+fn answer(
+    arguments: &AbortArguments,
+    layout: &Layout,
+    state: &str,
+    printer: &Printer,
+) -> Result<ExitCode, CommandError> {
+    let stage = arguments.stage.as_deref();
+    let output = AbortOutput { title: layout.title(), run: layout.run(), stage, state };
+    printer.answer(arguments.json, &output, || match stage {
+        Some(stage) => format!("{stage} {state}\n"),
+        None => format!("run {} {state}\n", layout.run()),
+    })
 }
 
 /// Of several nobody can say which one is meant.
@@ -98,12 +116,12 @@ fn is_over(layout: &Layout, stage: &str) -> Result<bool, CommandError> {
 
 /// Nobody runs it: what its supervisor left behind is ended, and the record says so.
 fn abort_lost(
+    arguments: &AbortArguments,
     root: &Path,
     layout: &Layout,
-    stage: Option<&str>,
     printer: &Printer,
 ) -> Result<ExitCode, CommandError> {
-    if let Some(stage) = stage {
+    if let Some(stage) = &arguments.stage {
         return Err(CommandError::not_found(format!(
             "`{}` is not running, so `{stage}` is not",
             layout.run()
@@ -113,6 +131,5 @@ fn abort_lost(
     let settings = run_project::settings(root, 1, &[])?;
     let state = engine::abort_lost(layout, &settings, &mut |event| index.hear(event, printer))
         .map_err(|error| run_project::engine_error(error, layout.run()))?;
-    printer.text(&format!("run {} {}\n", layout.run(), state.name()));
-    Ok(ExitCode::SUCCESS)
+    answer(arguments, layout, state.name(), printer)
 }

@@ -18,7 +18,7 @@ use text::counted;
 use transcript::{Agent, Coverage, Extent, Options, Reading, visible};
 
 use crate::agent_name::AgentName;
-use crate::agent_session::AgentSession;
+use crate::agent_session;
 use crate::asked_for::FittingPresets;
 use crate::environment;
 use crate::error::{CommandError, Warning};
@@ -69,9 +69,8 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
     let opened = journal_access::state_directory().and_then(|state| journal_access::open_existing(&state));
     let (mut journal, mut problem) =
         opened.map_or_else(|error| (None, Some(error)), |journal| (journal, None));
-    let calling = || transcript_of_calling_session(journal.as_mut()?, &root);
-    let transcript = arguments.transcript.clone().or_else(calling);
-    let transcript = transcript.or_else(|| last_transcript(journal.as_mut()?, &root));
+    let of_session = || agent_session::transcript(journal.as_mut()?, &root);
+    let transcript = arguments.transcript.clone().or_else(of_session);
     let reading = reading(arguments, transcript.as_deref())?;
     let agent = reading.agent.unwrap_or(Agent::Claude);
     let payload = Payload { transcript, cwd: Some(cwd.clone()), ..Payload::new(agent, Event::Stop) };
@@ -269,18 +268,6 @@ pub(crate) fn no_policy(root: &Path) -> String {
         "`{root}` has no policy, so every stop passes.\n{STRONG}hint:{STRONG:#} a file `checkstone.toml` at its root \
          makes one: {presets}\n"
     )
-}
-
-/// Where an agent asks, or a person through a command of the client, it is about that very session.
-fn transcript_of_calling_session(journal: &mut Journal, root: &Path) -> Option<PathBuf> {
-    let session = AgentSession::calling(Some(journal), Some(root)).ok()??;
-    session.recorded(Some(journal)).ok()??.transcript.filter(|path| path.is_file())
-}
-
-/// The transcript of the session that was last seen in the repository.
-fn last_transcript(journal: &mut Journal, root: &Path) -> Option<PathBuf> {
-    let last = journal.read(|reader| reader.sessions_in(root, 1)).ok()?.pop()?;
-    last.transcript.filter(|path| path.is_file())
 }
 
 /// The transcript, where there is one; otherwise nothing, and nothing is what it proves.

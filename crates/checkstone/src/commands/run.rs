@@ -22,6 +22,7 @@ use text::{Column, Table, counted, shell_word};
 use transcript::visible;
 
 use crate::confirmation;
+use crate::detached_run;
 use crate::environment;
 use crate::error::{CommandError, ErrorKind, Warning};
 use crate::printer::{Printer, STRONG};
@@ -46,6 +47,7 @@ use crate::run_project::{self, ExecutionArguments, ParameterArguments, ResourceA
   checkstone run --dry-run        # what would run, and why
   checkstone run --graph          # --graph=plan.svg writes a picture
   checkstone run --list
+  checkstone run --detach         # `checkstone watch` follows it
   checkstone run --prune --keep 3 --dry-run
   checkstone run plan.toml --json | jq -c 'select(.event == \"stage-state\")'")]
 pub(crate) struct RunArguments {
@@ -90,6 +92,9 @@ pub(crate) struct RunArguments {
     /// The name of the run; one with the time in it where it is not given
     #[arg(long, value_name = "RUN")]
     id: Option<String>,
+    /// Start the run in the background, print its name, and do not wait for it
+    #[arg(long, conflicts_with_all = ["new", "check", "dry_run", "graph", "list", "prune"])]
+    detach: bool,
     /// Print every event as a line of JSON (schemas/run-event.schema.json)
     #[arg(long)]
     json: bool,
@@ -162,6 +167,9 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
     if arguments.dry_run {
         let outlook = outlook::of_new_run(&plan.plan, &layout, &earlier_runs, &foreign);
         return run_display::outlook(outlook, arguments.json, printer);
+    }
+    if arguments.detach {
+        return detached_run::start(&layout, arguments.id.is_none(), arguments.json, printer);
     }
     if arguments.id.is_none()
         && let Some(run) = up_to_date(&plan.plan, &earlier_runs)

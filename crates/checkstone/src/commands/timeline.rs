@@ -1,7 +1,7 @@
 //! `checkstone timeline`: what a transcript says about its last turn, as a table for people or as JSON.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use agents::registration::settings;
@@ -12,26 +12,33 @@ use transcript::{Agent, Call, Extent, Kind, Options, Outcome, Reading};
 use unicode_width::UnicodeWidthStr;
 
 use crate::agent_name::AgentName;
+use crate::agent_session;
 use crate::byte_size::byte_size;
 use crate::error::CommandError;
+use crate::journal_access;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
+use crate::repository_argument::RepositoryArgument;
 
 /// Show what an agent did in its last turn, as its transcript tells it
 ///
 /// Reads the transcript backwards to the prompt that opened the last turn and lists the turn's tool calls,
-/// each with its own result. With --json the transcript's coverage tells what could not be read, and the
+/// each with its own result. The transcript is that of the session that was last seen in this repository, of the agent's own
+/// if an agent asks, unless another one is named. With --json the transcript's coverage tells what could not be read, and the
 /// exit code is 0.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
+  checkstone timeline
   checkstone timeline --transcript ~/.claude/projects/my-project/SESSION.jsonl
   checkstone timeline --transcript rollout.jsonl --json | jq '.calls[] | select(.outcome == \"error\")'")]
 pub(crate) struct TimelineArguments {
     /// The client that wrote the transcript; guessed from the content where it is not given
     #[arg(long, value_name = "AGENT")]
     agent: Option<AgentName>,
-    /// The transcript
+    /// The transcript; by default the agent's own if an agent asks, else the last one of the repository
     #[arg(long, value_name = "FILE")]
-    transcript: PathBuf,
+    transcript: Option<PathBuf>,
+    #[command(flatten)]
+    repository: RepositoryArgument,
     /// Print JSON (schemas/timeline.schema.json)
     #[arg(long)]
     json: bool,
@@ -52,13 +59,17 @@ pub(crate) fn run(arguments: &TimelineArguments, printer: &Printer) -> Result<Ex
         count_lines_up_to: COUNT_LINES_UP_TO,
         ..gate::reading_options(arguments.agent.map(Agent::from))
     };
-    let reading = transcript::read(&arguments.transcript, &options);
+    let path = match &arguments.transcript {
+        Some(path) => path.clone(),
+        None => last_transcript(&arguments.repository)?,
+    };
+    let reading = transcript::read(&path, &options);
     if arguments.json {
         printer.json(&reading)?;
         return Ok(ExitCode::SUCCESS);
     }
     if reading.coverage.extent == Extent::Unavailable {
-        return Err(unreadable(arguments, &reading));
+        return Err(unreadable(arguments, &path, &reading));
     }
     if arguments.plain {
         printer.data(&transcript::plain(&reading));
@@ -68,11 +79,21 @@ pub(crate) fn run(arguments: &TimelineArguments, printer: &Printer) -> Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
-fn unreadable(arguments: &TimelineArguments, reading: &Reading) -> CommandError {
-    let path = arguments.transcript.display();
+/// That of the session which calls, or was last seen here.
+fn last_transcript(repository: &RepositoryArgument) -> Result<PathBuf, CommandError> {
+    let root = repository.find()?.root;
+    let mut journal = journal_access::open_existing(&journal_access::state_directory()?)?;
+    let found = journal.as_mut().and_then(|journal| agent_session::transcript(journal, &root));
+    found.ok_or_else(|| {
+        CommandError::not_found(format!("no session with a transcript was seen in `{}`", root.display()))
+            .hint("name a transcript with `--transcript FILE`")
+    })
+}
+
+fn unreadable(arguments: &TimelineArguments, path: &Path, reading: &Reading) -> CommandError {
     let reason = reading.coverage.reason.as_deref().unwrap_or("nothing was understood");
-    let message = format!("nothing to show of `{path}`: {reason}");
-    let error = match arguments.transcript.exists() {
+    let message = format!("nothing to show of `{}`: {reason}", path.display());
+    let error = match path.exists() {
         true => CommandError::usage(message),
         false => CommandError::not_found(message),
     };
@@ -80,7 +101,7 @@ fn unreadable(arguments: &TimelineArguments, reading: &Reading) -> CommandError 
         (Some(_), _) if reading.coverage.records > 0 => {
             error.hint("leave out `--agent` to detect the client from the content")
         }
-        (None, None) if arguments.transcript.is_file() => error.hint(
+        (None, None) if path.is_file() => error.hint(
             "transcripts of Claude Code, Gemini CLI and Codex CLI are understood; name one with `--agent`",
         ),
         _ => error,

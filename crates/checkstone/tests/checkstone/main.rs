@@ -35,6 +35,8 @@ mod log;
 #[path = "../../../workflow/tests/workflow/integrations/server.rs"]
 mod loopback_server;
 use loopback_server as server;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod one_door_to_git;
 mod policy;
 mod program;

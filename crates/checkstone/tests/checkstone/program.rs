@@ -23,6 +23,17 @@ pub(crate) fn samples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../transcript/tests/samples").canonicalize().unwrap()
 }
 
+/// An environment in `target`, made once; with the packages of that file, or those that Python stages need.
+pub(crate) fn python_environment(name: &str, requirements: &[&str]) -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = here.join("../../target").join(name);
+    let mut make = Command::new("sh");
+    make.arg(here.join("../kernel/tests/python/make.sh")).arg(&folder);
+    make.args(requirements.iter().map(|file| here.join(file)));
+    assert!(make.status().unwrap().success());
+    folder.canonicalize().unwrap()
+}
+
 pub(crate) fn run(arguments: &[&str]) -> Answer {
     checkstone(arguments).answer()
 }

@@ -36,6 +36,7 @@ fn reference() -> TableReference {
         match key.name {
             "integrations" => key.shape = Shape::Table(workflow::integrations::user_settings::reference()),
             "storage" => key.shape = Shape::Table(run::storage_settings::reference()),
+            "mcp" => key.shape = Shape::Table(checkstone::mcp_settings_reference()),
             _ => {}
         }
     }
@@ -59,6 +60,8 @@ fn all() -> Vec<(&'static str, String)> {
         rendered("handoff-request.schema.json", &schemars::schema_for!(workflow::handoff::Request)),
         rendered("handoff-response.schema.json", &schemars::schema_for!(workflow::handoff::Response)),
         rendered("markers.schema.json", &schemars::schema_for!(run::output::MarkersOutput)),
+        rendered("abort.schema.json", &schemars::schema_for!(run::output::AbortOutput<'_>)),
+        rendered("run-detached.schema.json", &schemars::schema_for!(run::output::DetachedRunOutput<'_>)),
         rendered("run-comparison.schema.json", &schemars::schema_for!(run::report::Comparison)),
         rendered("report.schema.json", &schemars::schema_for!(run::output::ReportOutput)),
         rendered("run-outlook.schema.json", &schemars::schema_for!(run::output::OutlookOutput)),

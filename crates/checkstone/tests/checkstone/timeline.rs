@@ -1,9 +1,10 @@
 use std::process::Stdio;
 
 use sandbox::RunToEnd as _;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::program::{checkstone, run, samples};
+use crate::workplace::Workplace;
 
 #[test]
 fn a_table_for_people() {
@@ -139,4 +140,21 @@ fn a_closed_stdout_is_no_error() {
         .stderr(Stdio::piped())
         .answer();
     assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn without_a_transcript_it_is_that_of_the_last_session() {
+    let workplace = Workplace::new(None);
+    let answer = workplace.run(&["timeline"]);
+    let expected = format!(
+        "error: no session with a transcript was seen in `{}`\nhint: name a transcript with `--transcript FILE`\n",
+        workplace.repo().display()
+    );
+    assert_eq!((answer.code, answer.stdout, answer.stderr), (Some(3), String::new(), expected));
+    workplace.turn(&[("cargo test", true)]);
+    workplace.hook("UserPromptSubmit", json!({"prompt": "Fix it"}));
+    let transcript = workplace.transcript();
+    let named = workplace.run(&["timeline", "--transcript", transcript.to_str().unwrap()]);
+    assert_eq!(workplace.run(&["timeline"]), named);
+    assert_eq!(named.code, Some(0));
 }

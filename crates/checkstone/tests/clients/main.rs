@@ -14,6 +14,8 @@
 mod autosave;
 mod facts;
 mod ledger;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod network;
 mod packages;
 mod subagents;
@@ -108,6 +110,28 @@ a_full_context_is_saved! {
     claude_autosave Claude
     gemini_autosave Gemini
     codex_autosave CodexPlainTools
+}
+
+/// The tools of the MCP server.
+#[cfg(feature = "mcp")]
+mod tools {
+    use crate::{mcp, workplace};
+    use scripted_model::Client;
+
+    #[test]
+    fn claude() {
+        workplace::with(Client::Claude, mcp::every_tool_is_offered_and_answers);
+    }
+
+    #[test]
+    fn gemini() {
+        workplace::with(Client::Gemini, mcp::every_tool_is_offered_and_answers);
+    }
+
+    #[test]
+    fn codex() {
+        workplace::with(Client::CodexPlainTools, mcp::every_tool_is_offered_and_answers);
+    }
 }
 
 /// What does not depend on how a model calls its tools.

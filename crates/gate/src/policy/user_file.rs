@@ -1,7 +1,10 @@
 //! The user's own configuration, `config.toml`: a policy for every repository, and beside it services outside with their
-//! tokens. A verdict is recorded with the policy's part alone.
+//! tokens, and what agents are offered. A verdict is recorded with the policy's part alone.
 
 use settings::{Document, Problems};
+
+/// Tables of the file that are no part of a policy.
+const USERS_OWN: [&str; 4] = ["cluster", "integrations", "mcp", "storage"];
 
 /// The part of the file that is a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,15 +19,14 @@ impl UserFile {
     /// Reads the text; `name` is how the file is called in messages.
     pub fn read(name: &str, text: &str) -> Result<Self, Problems> {
         // Whoever reads the policy reads the whole of it; only what is no policy must be found before.
-        let others = ["integrations", "cluster", "storage", "\"auto\"", "'auto'", "\\"];
-        if others.iter().all(|sign| !text.contains(sign)) {
+        let signs = ["\"auto\"", "'auto'", "\\"];
+        if signs.into_iter().chain(USERS_OWN).all(|sign| !text.contains(sign)) {
             return Ok(Self { policy: text.to_owned(), detects_presets: false });
         }
         let document = Document::parse(name, text)?;
         let mut detects_presets = false;
         let policy = document.text_of(|key, value| match key {
-            // For `workflow` and for `run`.
-            "integrations" | "cluster" | "storage" => false,
+            _ if USERS_OWN.contains(&key) => false,
             "presets" if value.as_str() == Some("auto") => {
                 detects_presets = true;
                 false

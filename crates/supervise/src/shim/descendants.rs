@@ -1,5 +1,5 @@
 //! Where there is no namespace: who descends from the shim, and signals to all of them. It runs in the copy, so it
-//! allocates nothing: what is read of `/proc` goes into room that was made before.
+//! allocates nothing: what is read of `/proc` goes into room that was made before. Also for a child that has no shim.
 
 use std::os::fd::OwnedFd;
 
@@ -22,6 +22,23 @@ impl Room {
     pub(super) fn new(most: usize) -> Self {
         Self { now: Vec::with_capacity(most), before: Vec::with_capacity(most) }
     }
+}
+
+/// Ends a child of this process with all that descend from it.
+pub(crate) fn end_child(child: i32) {
+    let mut room = Room::new(processes::MOST);
+    let mut descendants = Descendants::new(&mut room);
+    let Some(proc) = processes::open().ok() else { return };
+    let Some(process) = processes::read(&proc, child) else { return };
+    // One that has ended and been waited for may have left its number to anybody.
+    if process.parent != descendants.me {
+        return;
+    }
+    descendants.me = child;
+    let _ = processes::signal(&proc, &process, Signal::STOP);
+    descendants.stop();
+    descendants.kill();
+    let _ = processes::signal(&proc, &process, Signal::KILL);
 }
 
 pub(super) struct Descendants<'a> {

@@ -2,8 +2,8 @@
 //! the `[integrations]` table of the user's own configuration, and from the environment, which counts more.
 
 use settings::{
-    Boolean, Choice, Document, Entry, Kind, List, Names, Nested, Problems, Quoting, Reader, TableOfKeys as _,
-    TableReference, Text, choices, table,
+    Boolean, Choice, Entry, Kind, List, Names, Nested, Problems, Quoting, Reader, TableOfKeys as _,
+    TableReference, Text, choices, read_table, table,
 };
 
 use super::http::{Endpoint, EndpointError, Secret};
@@ -153,23 +153,12 @@ pub fn reference() -> TableReference {
     IntegrationsTable::reference()
 }
 
-fn read_table(configuration: &str) -> Result<IntegrationsTable, Problems> {
-    let document = Document::parse(FILE_NAME, configuration)?;
-    let mut reader = Reader::new(FILE_NAME, configuration, Quoting::KeysOnly);
-    let table = match document.root().get_key_value("integrations") {
-        Some((key, value)) => Nested::<IntegrationsTable>::read(Entry { key, value }, &mut reader),
-        None => None,
-    };
-    match reader.problems.is_empty() {
-        true => Ok(table.map(IntegrationsTable::finish).unwrap_or_default()),
-        false => Err(Problems::sorted(reader.problems)),
-    }
-}
-
 impl UserSettings {
     /// `configuration` is the text of the user's own file, empty where there is none.
     pub fn read(configuration: &str, environment: &FromEnvironment) -> Result<Self, SettingsError> {
-        let table = read_table(configuration).map_err(SettingsError::NotUnderstood)?;
+        let table =
+            read_table::<IntegrationsTable>(FILE_NAME, configuration, "integrations", Quoting::KeysOnly);
+        let table = table.map_err(SettingsError::NotUnderstood)?;
         let mut settings = Self { run_end: table.run_end, ..Self::default() };
         let named = services(environment.services.as_deref())?;
         settings.vercel = access(

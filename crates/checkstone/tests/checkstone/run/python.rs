@@ -1,22 +1,19 @@
 //! Python stages as people run them: aborted while the kernel starts, and what is left when checkstone itself is killed in
 //! the middle of a cell.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
+use std::process::Stdio;
 
 use sandbox::{RunToEnd as _, ago, finish, wait_for, without_durations};
 use serde_json::Value;
 
 use super::Project;
 use super::origin::accepted_by_origin;
+use crate::program::python_environment;
 
 /// An environment with ipykernel and the like, made once and shared with the tests of the library.
 pub(super) fn environment() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = here.join("../../target/python");
-    let script = here.join("../kernel/tests/python/make.sh");
-    assert!(Command::new("sh").arg(script).arg(&folder).status().unwrap().success());
-    folder.canonicalize().unwrap()
+    python_environment("python", &[])
 }
 
 fn stage(id: &str, code: &str) -> String {

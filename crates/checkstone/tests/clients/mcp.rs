@@ -1,0 +1,119 @@
+//! The MCP server in the hands of each client, registered by the client's own command: the model is offered every tool, calls
+//! each of them once, and is told what it answered.
+
+use std::collections::BTreeMap;
+
+use scripted_model::{Client, Request};
+use serde_json::{Value, json};
+
+use crate::workplace::Workplace;
+
+/// Every tool, what it is called with, and what stands in no text but its answer.
+fn calls() -> Vec<(&'static str, Value, &'static str)> {
+    let workflow = json!({"command": "implement", "feature": "parser"});
+    let phase =
+        json!({"command": "implement", "feature": "parser", "phase": "implementation", "status": "complete"});
+    let run = json!({"reportTitle": "study", "runId": "r0"});
+    let save = json!({"reportTitle": "study", "runId": "r0", "stageId": "S01_load_data", "artifacts": ["README.md"]});
+    let request = json!({"task_id": "T1"}).to_string();
+    vec![
+        ("check", json!({}), "\"verdict\":"),
+        ("explain", json!({}), "\"answered\":"),
+        ("status", json!({}), "\"state_directory\":"),
+        ("timeline", json!({}), "\"calls\":"),
+        ("unproven", json!({}), "\"proven\":"),
+        ("snapshot_create", json!({"message": "before"}), "\"message\":\"before\""),
+        ("snapshot_list", json!({}), "\"snapshots\":"),
+        ("snapshot_diff", json!({"snapshot": "latest"}), "\"old\":"),
+        // Nobody is there to say yes.
+        ("snapshot_restore", json!({"snapshot": "latest"}), "needs a person's consent"),
+        ("workflow_start", workflow.clone(), "\"resume_point\":"),
+        ("workflow_phase", phase, "\"resume_point\":"),
+        ("workflow_resume_point", workflow.clone(), "\"summaries\":"),
+        ("workflow_gate", workflow, "\"ship_allowed\":"),
+        ("handoff_new", json!({"mode": "code", "instructions": "Write it"}), "\"instructions\":\"Write it\""),
+        ("handoff_check", json!({"document": request}), "\"accepted\":"),
+        ("checkpoint_save", save, "\"manifestSha256\":"),
+        ("checkpoint_list", run.clone(), "\"checkpoints\":"),
+        (
+            "checkpoint_validate",
+            json!({"checkpointId": "none", "reportTitle": "study", "runId": "r0"}),
+            "\"valid\":",
+        ),
+        ("checkpoint_resume", run, "\"found\":"),
+        ("run_start", json!({"id": "r1"}), "\"run\":\"r1\""),
+        ("run_status", json!({}), "\"runs\":"),
+        ("run_abort", json!({"run": "r1"}), "\"state\":\"ABORTED\""),
+    ]
+}
+
+const PLAN: &str = "title = \"study\"\n[[stage]]\nstageId = \"S01_load_data\"\ngoal = \"Wait for ever and ever\"\n\
+    command = \"sleep 1000\"\n";
+
+pub(crate) fn every_tool_is_offered_and_answers(workplace: &Workplace) {
+    workplace.configure("[mcp]\nwrite = true\n");
+    workplace.write("plan.toml", PLAN);
+    workplace.write(".gitignore", "reports/\n.claude/\n");
+    workplace.git(&["add", "--all"]);
+    workplace.git(&["commit", "--quiet", "--message=plan"]);
+    let register = || {
+        workplace.init();
+        let program = env!("CARGO_BIN_EXE_checkstone");
+        let add: &[&str] = match workplace.client {
+            Client::Claude => &["mcp", "add", "--scope", "user", "checkstone", "--", program, "mcp"],
+            Client::Gemini => &["mcp", "add", "--scope", "user", "checkstone", program, "mcp"],
+            Client::Codex | Client::CodexPlainTools => &["mcp", "add", "checkstone", "--", program, "mcp"],
+        };
+        workplace.client_says(add, "");
+    };
+    let calls = calls();
+    let mut steps = vec![json!({"text": "Hello."})];
+    steps.extend(calls.iter().map(|(tool, arguments, _)| {
+        let (name, namespace) = match workplace.client {
+            Client::Claude => (format!("mcp__checkstone__{tool}"), None),
+            Client::Gemini => (format!("mcp_checkstone_{tool}"), None),
+            Client::Codex | Client::CodexPlainTools => ((*tool).to_owned(), Some("mcp__checkstone")),
+        };
+        json!({"calls": [{"tool": {"name": name, "input": arguments, "namespace": namespace}}]})
+    }));
+    steps.push(json!({"text": "Done."}));
+    let played = workplace.play_with(|_| register(), json!({"steps": steps}), &["Hello", "Ask all"]);
+    let answered: Vec<(&str, bool)> = calls
+        .iter()
+        .zip(played.requests.windows(2).skip(1))
+        .map(|((tool, _, sign), requests)| {
+            (*tool, occurrences(&requests[1], sign) > occurrences(&requests[0], sign))
+        })
+        .collect();
+    if let Some(folder) = std::env::var_os("CHECKSTONE_TEST_MCP_TABLE") {
+        let row: BTreeMap<&str, bool> = answered.iter().copied().collect();
+        let file = std::path::Path::new(&folder).join(format!("{}.json", workplace.client.agent()));
+        fs_err::write(file, json!(row).to_string()).unwrap();
+    }
+    let expected: Vec<(&str, bool)> = calls.iter().map(|(tool, ..)| (*tool, true)).collect();
+    assert_eq!(answered, expected, "{:#}", last_texts(&played.requests));
+}
+
+/// In how many texts of a request these words occur, also where the text is itself a document in quotes.
+fn occurrences(request: &Request, words: &str) -> usize {
+    texts(&request.body).iter().filter(|text| text.replace("\\\"", "\"").contains(words)).count()
+}
+
+fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(values) => values.iter().flat_map(texts).collect(),
+        Value::Object(values) => values.values().flat_map(texts).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// What a failed test shows: the end of the last conversation, and how the tools are called there.
+fn last_texts(requests: &[Request]) -> String {
+    let body = &requests.last().unwrap().body;
+    let all = texts(body);
+    let named: Vec<&&str> =
+        all.iter().filter(|text| text.contains("checkstone") && text.len() < 60).collect();
+    let said: Vec<String> = all.iter().map(|text| text.chars().take(300).collect()).collect();
+    format!("{named:?}\n{:#?}", &said[said.len().saturating_sub(120)..])
+}
