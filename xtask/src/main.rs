@@ -65,11 +65,6 @@ enum Command {
         #[arg(long)]
         previous: bool,
     },
-    /// The servers of a cluster on this machine: a database and a bucket
-    Cluster {
-        #[command(subcommand)]
-        command: cluster::ClusterCommand,
-    },
     /// Measure; every figure is a ratio against something measured in the same run
     Bench {
         #[command(subcommand)]
@@ -286,7 +281,6 @@ fn main() -> ExitCode {
         Command::Flaky { times, busy } => flaky::run(times, busy),
         Command::Real(arguments) => real::run(&arguments),
         Command::Clients { previous } => real_clients(previous),
-        Command::Cluster { command } => cluster::run(command),
         Command::Bench { which } => bench(which),
         Command::Cluster { command } => cluster::run(command),
         Command::Schemas => write_schemas(),
