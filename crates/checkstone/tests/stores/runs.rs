@@ -70,8 +70,8 @@ fn a_bucket_that_cannot_be_used_costs_no_run() {
     let mut project = Project::new("CHECKSTONE_STORE", "s3://no-such-bucket/x");
     let reason = |project: &Project| {
         let record = project.record();
-        let events = record.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-        let failed = events.filter(|event| event["event"] == "stage-state" && event["to"] == "FAILED").last();
+        let mut events = record.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let failed = events.rfind(|event| event["event"] == "stage-state" && event["to"] == "FAILED");
         failed.unwrap()["reason"].as_str().unwrap().to_owned()
     };
     assert_eq!(project.run(&["run", "--id", "r1"]).code, Some(1));
@@ -79,7 +79,16 @@ fn a_bucket_that_cannot_be_used_costs_no_run() {
     project.set("CHECKSTONE_STORE", &right);
     project.set("AWS_SECRET_ACCESS_KEY", "wrong");
     assert_eq!(project.run(&["resume", "r1"]).code, Some(1));
-    insta::assert_debug_snapshot!([missing, reason(&project)]);
+    assert_eq!(
+        [missing.as_str(), &reason(&project)],
+        [
+            "its checkpoint cannot be saved: cannot keep artifacts in `s3://no-such-bucket/x`: there is no bucket \
+             `no-such-bucket`: create it, or correct `store` in your configuration",
+            "its checkpoint cannot be saved: cannot keep artifacts in `s3://checkstone/runs`: `s3://checkstone/runs` does not \
+             accept the credentials: set `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, or `AWS_PROFILE`, to ones that may \
+             read, write, list and delete there",
+        ]
+    );
     project.set("AWS_SECRET_ACCESS_KEY", &secret);
     let resumed = project.run(&["resume", "r1"]);
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
