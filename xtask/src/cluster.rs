@@ -33,7 +33,7 @@ pub(crate) enum ClusterCommand {
 type Variables = Vec<(String, String)>;
 
 /// One server: how it is started, stopped and killed, with its own folder.
-struct Part {
+struct ClusterPart {
     name: &'static str,
     /// Does nothing if it runs; answers the variables by which it is reached.
     up: fn(&Path) -> Result<Variables, String>,
@@ -41,10 +41,10 @@ struct Part {
     kill: fn(&Path) -> Result<(), String>,
 }
 
-const PARTS: &[Part] = &[
-    Part { name: "postgresql", up: postgresql::up, down: postgresql::down, kill: postgresql::kill },
-    Part { name: "seaweedfs", up: seaweedfs::up, down: seaweedfs::down, kill: seaweedfs::kill },
-    Part { name: "slurm", up: slurm::up, down: slurm::down, kill: slurm::kill },
+const PARTS: &[ClusterPart] = &[
+    ClusterPart { name: "postgresql", up: postgresql::up, down: postgresql::down, kill: postgresql::kill },
+    ClusterPart { name: "seaweedfs", up: seaweedfs::up, down: seaweedfs::down, kill: seaweedfs::kill },
+    ClusterPart { name: "slurm", up: slurm::up, down: slurm::down, kill: slurm::kill },
 ];
 
 /// A server that has not answered within this time does not.
@@ -83,7 +83,7 @@ pub(crate) fn up(parts: &[String]) -> Result<Variables, String> {
 }
 
 /// All where none is named.
-fn chosen(names: &[String]) -> Result<impl Iterator<Item = &'static Part>, String> {
+fn chosen(names: &[String]) -> Result<impl Iterator<Item = &'static ClusterPart>, String> {
     if let Some(name) = names.iter().find(|name| !PARTS.iter().any(|part| part.name == **name)) {
         let known: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
         return Err(format!("there is no part `{name}`; there are {}", known.join(", ")));
@@ -92,7 +92,7 @@ fn chosen(names: &[String]) -> Result<impl Iterator<Item = &'static Part>, Strin
     Ok(PARTS.iter().filter(move |part| names.is_empty() || names.iter().any(|name| name == part.name)))
 }
 
-fn folder(part: &Part) -> PathBuf {
+fn folder(part: &ClusterPart) -> PathBuf {
     root().join("target/cluster").join(part.name)
 }
 

@@ -43,7 +43,7 @@ pub enum StageExecutionError {
 
 /// What the machine says of itself.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct ComputeNode {
     /// What every stage is given, besides what the plan sets.
     pub environment: Vec<(OsString, OsString)>,
     /// What the scheduler calls this job.
@@ -54,7 +54,7 @@ pub struct Node {
 }
 
 /// Carries out the attempt of a job file; and after a Python stage those that follow it in its session, for as long as they come.
-pub fn execute(reference: &JobReference, node: &Node) -> Result<(), StageExecutionError> {
+pub fn execute(reference: &JobReference, node: &ComputeNode) -> Result<(), StageExecutionError> {
     let mut next = reference.clone();
     let mut session: Option<Arc<PythonSession>> = None;
     loop {
@@ -75,7 +75,7 @@ pub fn execute(reference: &JobReference, node: &Node) -> Result<(), StageExecuti
 fn execute_one(
     job_file: &Path,
     token: &str,
-    node: &Node,
+    node: &ComputeNode,
     session: &mut Option<Arc<PythonSession>>,
 ) -> Result<bool, StageExecutionError> {
     let folder = job_file.parent().unwrap_or(Path::new(".")).to_owned();

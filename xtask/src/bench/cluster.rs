@@ -31,8 +31,11 @@ pub(crate) fn run(program: Option<PathBuf>) -> Result<Vec<Row>, String> {
 
 fn measure(program: &Path, conf: &str) -> Result<Vec<Row>, String> {
     let folder = tempfile::tempdir().map_err(told)?;
-    let project =
-        Project { folder: folder.path().to_owned(), program: program.to_owned(), conf: conf.to_owned() };
+    let project = BenchedProject {
+        folder: folder.path().to_owned(),
+        program: program.to_owned(),
+        conf: conf.to_owned(),
+    };
     let (ours, known) = project.stages()?;
     let bare = project.bare()?;
     let calls = project.fan_out()?;
@@ -69,13 +72,13 @@ fn longest(times: &[Duration]) -> Duration {
     times.iter().max().copied().unwrap_or_default()
 }
 
-struct Project {
+struct BenchedProject {
     folder: PathBuf,
     program: PathBuf,
     conf: String,
 }
 
-impl Project {
+impl BenchedProject {
     fn command(&self, program: &Path, path: &str) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.folder).env("SLURM_CONF", &self.conf).env("PATH", path);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use run::job_file::JobReference;
-use run::stage_execution::{self, Node};
+use run::stage_execution::{self, ComputeNode};
 
 use crate::environment;
 use crate::error::{CommandError, ErrorKind};
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &StageExecArguments) -> Result<ExitCode, CommandErr
             CommandError::failed(format!("cannot listen for the end of the job: {error}"))
         })?;
     }
-    let node = Node {
+    let node = ComputeNode {
         environment: environment::all(),
         job: environment::slurm_job(),
         host: environment::node_name(),
