@@ -30,8 +30,9 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
-use packages::Packages;
+use clients::Generation;
 use steps::{Done, Steps};
+use transcript::Agent;
 
 /// Everything a contributor runs
 #[derive(Parser)]
@@ -64,6 +65,9 @@ enum Command {
         /// With the versions before the current ones
         #[arg(long)]
         previous: bool,
+        /// Of this client only; may be given several times
+        #[arg(long)]
+        agent: Vec<String>,
     },
     /// Measure; every figure is a ratio against something measured in the same run
     Bench {
@@ -280,7 +284,7 @@ fn main() -> ExitCode {
         Command::Soak(counts) => soak(&counts),
         Command::Flaky { times, busy } => flaky::run(times, busy),
         Command::Real(arguments) => real::run(&arguments),
-        Command::Clients { previous } => real_clients(previous),
+        Command::Clients { previous, agent } => real_clients(previous, &agent),
         Command::Bench { which } => bench(which),
         Command::Cluster { command } => cluster::run(command),
         Command::Schemas => write_schemas(),
@@ -345,8 +349,8 @@ fn release() -> Result<(), String> {
     let program = release::build()?;
     println!("{}", program.display());
     let place = root().join("target/dist/packages");
-    let Packages { claude, gemini, codex } = packages::make(&program, &place)?;
-    let mut folders = vec![packages::make_alone(&program, &place, "")?, claude, codex, gemini];
+    let mut folders = vec![packages::make_alone(&program, &place, "")?];
+    folders.extend(packages::make(&program, &place)?);
     match release::musl() {
         Ok(target) => {
             folders.push(packages::make_alone(&release::build_with_musl(&target)?, &place, "-musl")?);
@@ -367,6 +371,7 @@ fn test() -> Result<(), String> {
     steps.run("what the tests need", needs::check);
     steps.run("Python for the tests", python::check);
     steps.run("formatting", || process::cargo(&["fmt", "--all", "--check"]));
+    steps.run("formatting of the hosts", format_of_hosts);
     steps.run("lints", || {
         // Everything there is, and then what `cargo run --release -- demo` builds.
         for features in [["--all-targets", "--all-features"].as_slice(), &[]] {
@@ -383,7 +388,7 @@ fn test() -> Result<(), String> {
         process::run(process::test_target("gate").args(["corpus", "--", "--nocapture"]))
     });
     steps.run("runs on a cluster", || cluster::test_slurm(&[]));
-    steps.run("real clients", || clients::test(&clients::CURRENT));
+    steps.run("real clients", || clients::test(Generation::Current, &Agent::ALL));
     steps.run("a database and a bucket", || cluster::test_stores(&[]));
     steps.run("tidy", tidy::check);
     steps.run("fuzzing sample", || fuzz::all(FUZZ_SAMPLE));
@@ -423,16 +428,38 @@ fn soak(counts: &Soak) -> Result<(), String> {
     steps.run("mutants of the rules and of the table of programs", || {
         mutants::run(counts.mutants, counts.mutant_seed)
     });
-    steps.run("the clients' previous versions", || clients::test(&clients::PREVIOUS));
+    steps.run("the clients' previous versions", || clients::test(Generation::Previous, &Agent::ALL));
     steps.run("fuzzing", || fuzz::all(counts.fuzz_seconds));
     steps.finish()
 }
 
-fn real_clients(previous: bool) -> Result<(), String> {
-    let versions = if previous { &clients::PREVIOUS } else { &clients::CURRENT };
+/// `cargo fmt` does not look into modules that a macro declares.
+fn format_of_hosts() -> Result<Done, String> {
+    let mut rustfmt = std::process::Command::new("rustfmt");
+    rustfmt.args(["--check", "--edition", "2024"]);
+    for folder in tidy::host_folders::FOLDERS {
+        for host in Agent::ALL {
+            let folder = root().join(folder).join(host.name());
+            let files = fs_err::read_dir(&folder).map_err(|error| error.to_string())?;
+            rustfmt.args(files.filter_map(Result::ok).map(|file| file.path()));
+        }
+    }
+    process::run(&mut rustfmt)
+}
+
+fn real_clients(previous: bool, named: &[String]) -> Result<(), String> {
+    let generation = if previous { Generation::Previous } else { Generation::Current };
+    let hosts: Vec<Agent> = match named {
+        [] => Agent::ALL.to_vec(),
+        names => {
+            let named =
+                |name: &String| Agent::named(name).ok_or_else(|| format!("no client is called `{name}`"));
+            names.iter().map(named).collect::<Result<_, _>>()?
+        }
+    };
     let mut steps = Steps::new();
     steps.run("what the tests need", needs::check);
-    steps.run("real clients", || clients::test(versions));
+    steps.run("real clients", || clients::test(generation, &hosts));
     steps.finish()
 }
 

@@ -1,44 +1,53 @@
 //! One thing that was looked at: what it is about, how it is, and what to do where it is not well.
 
+use agents::registration::settings;
 use serde::Serialize;
 use transcript::Agent;
 
 /// What a finding is about. The clients come first, then what all of them share.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
+#[serde(untagged)]
 pub(crate) enum About {
-    Claude,
-    Gemini,
-    Codex,
+    Client(Agent),
+    Shared(Surroundings),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Surroundings {
     Machine,
     Repository,
     Cluster,
 }
 
 impl About {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Claude, Self::Gemini, Self::Codex, Self::Machine, Self::Repository, Self::Cluster];
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        let shared =
+            [Surroundings::Machine, Surroundings::Repository, Surroundings::Cluster].map(Self::Shared);
+        Agent::ALL.into_iter().map(Self::Client).chain(shared)
+    }
 
     pub(crate) fn title(self) -> &'static str {
         match self {
-            Self::Claude => "Claude Code",
-            Self::Gemini => "Gemini CLI",
-            Self::Codex => "Codex CLI",
-            Self::Machine => "This machine",
-            Self::Repository => "This repository",
-            Self::Cluster => "Runs beyond this machine",
+            Self::Client(agent) => settings::client(agent),
+            Self::Shared(Surroundings::Machine) => "This machine",
+            Self::Shared(Surroundings::Repository) => "This repository",
+            Self::Shared(Surroundings::Cluster) => "Runs beyond this machine",
         }
     }
 }
 
 impl From<Agent> for About {
     fn from(agent: Agent) -> Self {
-        match agent {
-            Agent::Claude => Self::Claude,
-            Agent::Gemini => Self::Gemini,
-            Agent::Codex => Self::Codex,
-        }
+        Self::Client(agent)
+    }
+}
+
+impl From<Surroundings> for About {
+    fn from(surroundings: Surroundings) -> Self {
+        Self::Shared(surroundings)
     }
 }
 

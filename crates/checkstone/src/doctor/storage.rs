@@ -8,7 +8,7 @@ use std::time::Duration;
 use lease::{FolderLease, LeaseError};
 use run::hold::HoldKind;
 
-use super::finding::{About, Finding};
+use super::finding::{Finding, Surroundings};
 use crate::error::CommandError;
 use crate::run_storage;
 
@@ -24,7 +24,7 @@ pub(crate) fn findings(root: &Path) -> Result<Vec<Finding>, CommandError> {
     match &settings.store {
         Some(address) => findings.push(of_bucket(address, &settings.project(root))),
         None => findings.push(Finding::note(
-            About::Cluster,
+            Surroundings::Cluster,
             "bucket",
             "none; artifacts stay in the project's folder",
         )),
@@ -58,14 +58,15 @@ fn judged(check: &'static str, won: Result<Vec<usize>, String>, what: &str) -> F
         Ok(won) if won.iter().all(|winners| *winners == 1) => {
             let rounds = won.len();
             let text = format!("{what}: one owner of {CONTENDERS} in {rounds} of {rounds} rounds");
-            Finding::good(About::Cluster, check, text)
+            Finding::good(Surroundings::Cluster, check, text)
         }
         Ok(won) => {
             let wrong = won.iter().filter(|winners| **winners != 1).count();
             let text = format!("{what}: not one owner of {CONTENDERS} in {wrong} of {} rounds", won.len());
-            Finding::problem(About::Cluster, check, text).advice("do not run anything there from two hosts")
+            Finding::problem(Surroundings::Cluster, check, text)
+                .advice("do not run anything there from two hosts")
         }
-        Err(error) => Finding::problem(About::Cluster, check, format!("{what}: {error}")),
+        Err(error) => Finding::problem(Surroundings::Cluster, check, format!("{what}: {error}")),
     }
 }
 
@@ -93,7 +94,11 @@ fn of_folder(root: &Path) -> Finding {
 fn of_database(hold: &HoldKind) -> Vec<Finding> {
     use database::{Connection, DatabaseError, HeldRun, RunKey, clock, forget_runs};
     let HoldKind::Database(setting) = hold else {
-        return vec![Finding::note(About::Cluster, "database", "none; records stay in the project's folder")];
+        return vec![Finding::note(
+            Surroundings::Cluster,
+            "database",
+            "none; records stay in the project's folder",
+        )];
     };
     let what = setting.address.to_string();
     let project = format!("checkstone doctor {}", files::random_id());
@@ -119,7 +124,7 @@ fn of_database(hold: &HoldKind) -> Vec<Finding> {
     let forgotten = forget_runs(&mut connection, &project);
     let mut findings = vec![judged];
     if let Err(error) = forgotten {
-        findings.push(Finding::problem(About::Cluster, "database", text::error_chain(&error)));
+        findings.push(Finding::problem(Surroundings::Cluster, "database", text::error_chain(&error)));
     }
     let (ahead, milliseconds) = (clock.ahead, clock.round_trip.as_secs_f64() * 1e3);
     // It decides nothing; who reads times of both is told.
@@ -127,15 +132,15 @@ fn of_database(hold: &HoldKind) -> Vec<Finding> {
         "the database's is {ahead:+.1} s from this machine's; a round trip takes {milliseconds:.1} ms"
     );
     findings.push(match ahead.abs() < 5.0 {
-        true => Finding::good(About::Cluster, "clock", text),
-        false => Finding::note(About::Cluster, "clock", text),
+        true => Finding::good(Surroundings::Cluster, "clock", text),
+        false => Finding::note(Surroundings::Cluster, "clock", text),
     });
     findings
 }
 
 #[cfg(not(feature = "postgres"))]
 fn of_database(_hold: &HoldKind) -> Vec<Finding> {
-    vec![Finding::note(About::Cluster, "database", "none; records stay in the project's folder")]
+    vec![Finding::note(Surroundings::Cluster, "database", "none; records stay in the project's folder")]
 }
 
 #[cfg(feature = "s3")]
