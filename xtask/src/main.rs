@@ -138,6 +138,9 @@ struct Soak {
     /// The seed of the first of them
     #[arg(long, default_value_t = 0)]
     run_seed: u32,
+    /// Kills of a database while something is committed
+    #[arg(long, default_value_t = 20)]
+    store_kills: u32,
     /// Turns of one journal that fifty processes stop at once
     #[arg(long, default_value_t = 100)]
     rounds: u32,
@@ -248,6 +251,15 @@ enum Bench {
     },
     /// Checkpoints: flushes, hashing against `openssl speed`, long lists, large artifacts that have not changed
     Checkpoint,
+    /// A bucket against the folder alone: one large artifact, a thousand small ones
+    Stores {
+        /// A built program with the feature `s3`; without it, it is built
+        #[arg(long)]
+        program: Option<PathBuf>,
+        /// The size of the large artifact
+        #[arg(long, default_value_t = 1024)]
+        megabytes: usize,
+    },
     /// What 50,000 contents in the ledger cost a stop, `verify` over as many files, and the stop hook beside an earlier build
     Ledger(bench::ledger::LedgerArguments),
     /// Runs on a Slurm of two nodes: submissions beside a bare `sbatch`, how soon an end is known, calls for a fan-out of 500
@@ -307,6 +319,7 @@ fn bench(which: Bench) -> Result<(), String> {
         Bench::Pipelines { program } => bench::pipelines::run(program),
         Bench::Cluster { program } => bench::cluster::run(program),
         Bench::Checkpoint => bench::checkpoint::run(),
+        Bench::Stores { program, megabytes } => bench::stores::run(program, megabytes),
         Bench::Ledger(arguments) => bench::ledger::run(&arguments),
         Bench::Versions(arguments) => bench::versions::run(&arguments),
         Bench::Clients { turns } => bench::clients::run(turns),
@@ -376,6 +389,7 @@ fn test() -> Result<(), String> {
     });
     steps.run("runs on a cluster", || cluster::test_slurm(&[]));
     steps.run("real clients", || clients::test(Generation::Current, &Agent::ALL));
+    steps.run("a database and a bucket", || cluster::test_stores(&[]));
     steps.run("tidy", tidy::check);
     steps.run("fuzzing sample", || fuzz::all(FUZZ_SAMPLE));
     steps.finish()
@@ -399,6 +413,9 @@ fn soak(counts: &Soak) -> Result<(), String> {
     steps.run("secrets that are found", || secrets::run(counts.secret_seed));
     steps.run("saves: savers, pushes and kills", || {
         soak::autosave(counts.autosave_kills, counts.saver_rounds)
+    });
+    steps.run("a database and a bucket: contenders and kills", || {
+        soak::stores(counts.rounds, counts.store_kills)
     });
     steps.run("kills of runs", || soak::runs(counts.run_kills));
     steps.run("faults of runs", soak::run_faults);

@@ -7,4 +7,5 @@ pub(crate) mod hook_trust;
 pub(crate) mod newest_transcript;
 pub(crate) mod registered;
 pub(crate) mod rehearsal;
+pub(crate) mod storage;
 pub(crate) mod surroundings;

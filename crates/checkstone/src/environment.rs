@@ -62,6 +62,12 @@ pub(crate) const WEBHOOK_URL: &str = "CHECKSTONE_WEBHOOK_URL";
 /// What is sent to that webhook is signed with this.
 pub(crate) const WEBHOOK_SECRET: &str = "CHECKSTONE_WEBHOOK_SECRET";
 
+/// The database that holds the record of runs, instead of the one in the configuration.
+pub(crate) const DATABASE: &str = "CHECKSTONE_DATABASE";
+
+/// The bucket that holds artifacts, instead of the one in the configuration.
+pub(crate) const STORE: &str = "CHECKSTONE_STORE";
+
 /// Where files lie that are gone when a command ends.
 pub(crate) const TMPDIR: &str = "TMPDIR";
 /// `1`: a loop runs the agent, and demands that everything is saved.

@@ -18,7 +18,7 @@ use crate::doctor::client::Client;
 use crate::doctor::finding::{About, Finding, FindingState};
 use crate::doctor::registered::{self, Registered, Way};
 use crate::doctor::surroundings::JOURNAL_LIMIT;
-use crate::doctor::{hook_trust, newest_transcript, rehearsal, surroundings};
+use crate::doctor::{hook_trust, newest_transcript, rehearsal, storage, surroundings};
 use crate::environment;
 use crate::error::{CommandError, ErrorKind};
 use crate::home_relative::home_relative;
@@ -39,11 +39,15 @@ use crate::settings_file::SettingsFile;
 Examples:
   checkstone doctor
   checkstone doctor --agent codex
+  checkstone doctor --cluster
   checkstone doctor --json | jq '.findings[] | select(.state == \"problem\")'")]
 pub(crate) struct DoctorArguments {
     /// Only this client; it has to be registered then
     #[arg(long, value_name = "AGENT")]
     agent: Vec<AgentName>,
+    /// Prove that runs can go beyond this machine: one owner of sixteen who want the same lease, database and bucket
+    #[arg(long, conflicts_with = "agent")]
+    cluster: bool,
     #[command(flatten)]
     repository: RepositoryArgument,
     /// Print JSON (schemas/doctor.schema.json)
@@ -55,6 +59,10 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<Exit
     let folder = arguments.repository.folder()?;
     let repository = Repository::discover(&folder).ok();
     let root = repository.as_ref().map(|repository| repository.root.clone());
+    if arguments.cluster {
+        let findings = storage::findings(root.as_deref().unwrap_or(&folder))?;
+        return told(arguments, root.as_deref(), &findings, printer);
+    }
     let interruption = Interruption::listen()?;
     let named: Vec<Agent> = arguments.agent.iter().copied().map(Agent::from).collect();
     let agents: Vec<Agent> =
@@ -82,16 +90,25 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<Exit
     findings.extend(missing(&agents));
     findings.extend(surroundings::machine());
     findings.extend(surroundings::repository(repository.as_ref()));
+    told(arguments, root.as_deref(), &findings, printer)
+}
+
+fn told(
+    arguments: &DoctorArguments,
+    root: Option<&Path>,
+    findings: &[Finding],
+    printer: &Printer,
+) -> Result<ExitCode, CommandError> {
     let sound = findings.iter().all(|finding| finding.state != FindingState::Problem);
     if arguments.json {
         printer.json(&DoctorOutput {
             version: env!("CARGO_PKG_VERSION"),
-            repository: root.as_ref().map(|root| root.to_string_lossy()),
+            repository: root.map(Path::to_string_lossy),
             sound,
-            findings: &findings,
+            findings,
         })?;
     } else {
-        printer.text(&text(&findings));
+        printer.text(&text(findings));
     }
     Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

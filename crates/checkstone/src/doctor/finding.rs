@@ -19,11 +19,13 @@ pub(crate) enum About {
 pub(crate) enum Surroundings {
     Machine,
     Repository,
+    Cluster,
 }
 
 impl About {
     pub(crate) fn all() -> impl Iterator<Item = Self> {
-        let shared = [Surroundings::Machine, Surroundings::Repository].map(Self::Shared);
+        let shared =
+            [Surroundings::Machine, Surroundings::Repository, Surroundings::Cluster].map(Self::Shared);
         Agent::ALL.into_iter().map(Self::Client).chain(shared)
     }
 
@@ -32,6 +34,7 @@ impl About {
             Self::Client(agent) => settings::client(agent),
             Self::Shared(Surroundings::Machine) => "This machine",
             Self::Shared(Surroundings::Repository) => "This repository",
+            Self::Shared(Surroundings::Cluster) => "Runs beyond this machine",
         }
     }
 }
@@ -64,7 +67,7 @@ pub(crate) enum FindingState {
 pub(crate) struct Finding {
     pub(crate) about: About,
     /// One word for what was looked at.
-    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["installed", "registered", "trusted", "switch", "fires", "status", "transcript", "git", "state", "journal", "policy", "git-hook", "leftovers"])))]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["installed", "registered", "trusted", "switch", "fires", "status", "transcript", "git", "state", "journal", "policy", "git-hook", "leftovers", "lease", "database", "bucket", "clock"])))]
     pub(crate) check: &'static str,
     pub(crate) state: FindingState,
     pub(crate) text: String,
