@@ -16,6 +16,7 @@ mod row;
 pub(crate) mod run;
 pub(crate) mod saves;
 pub(crate) mod snapshot;
+pub(crate) mod stores;
 pub(crate) mod transcript;
 pub(crate) mod unchanged;
 pub(crate) mod versions;

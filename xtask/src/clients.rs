@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use scripted_model::{ClientProgram, form};
+use transcript::Agent;
+
 use crate::needs;
 use crate::npm;
 use crate::packages;
@@ -12,38 +15,43 @@ use crate::process;
 use crate::root;
 use crate::steps::Done;
 
-/// One version of each client.
-pub(crate) struct Versions {
-    pub(crate) claude: &'static str,
-    pub(crate) gemini: &'static str,
-    pub(crate) codex: &'static str,
-    /// Whether this Codex CLI records what a script of its “code mode” did; see LIMITS.md.
-    codex_records_code_mode: bool,
+/// Which of the two versions that are tested of each client.
+#[derive(Clone, Copy)]
+pub(crate) enum Generation {
+    Current,
+    /// Still supported.
+    Previous,
 }
 
-pub(crate) const CURRENT: Versions =
-    Versions { claude: "2.1.325", gemini: "0.61.0", codex: "0.166.0", codex_records_code_mode: true };
+impl Generation {
+    fn of<T: Copy>(self, [current, previous]: [T; 2]) -> T {
+        match self {
+            Self::Current => current,
+            Self::Previous => previous,
+        }
+    }
 
-/// Still supported.
-pub(crate) const PREVIOUS: Versions =
-    Versions { claude: "2.1.197", gemini: "0.44.0", codex: "0.144.6", codex_records_code_mode: false };
-
-/// What Gemini CLI runs in; a distribution's own may be too old for it.
-const NODE: &str = "22.23.2";
+    pub(crate) fn version(self, host: Agent) -> &'static str {
+        self.of(form(host).versions)
+    }
+}
 
 /// Where the programs are.
-pub(crate) struct Programs {
-    pub(crate) claude: PathBuf,
-    pub(crate) gemini: PathBuf,
-    pub(crate) codex: PathBuf,
+pub(crate) struct Programs(Vec<(Agent, PathBuf)>);
+
+impl Programs {
+    pub(crate) fn of(&self, host: Agent) -> Result<&Path, String> {
+        let found = self.0.iter().find(|(known, _)| *known == host);
+        found.map(|(_, program)| program.as_path()).ok_or_else(|| format!("{} is not installed", host.name()))
+    }
 }
 
-/// The end-to-end tests, with these versions.
-pub(crate) fn test(versions: &Versions) -> Result<Done, String> {
+/// The end-to-end tests of these clients, in these versions.
+pub(crate) fn test(generation: Generation, hosts: &[Agent]) -> Result<Done, String> {
     let Some(machine) = machine() else {
         return Ok(Done::Skipped("the clients have no packages for this machine".to_owned()));
     };
-    let programs = match install(versions, machine) {
+    let programs = match install(generation, hosts, machine) {
         Ok(programs) => programs,
         Err(_) if !needs::is_there("npm") && !needs::in_ci() => {
             return Ok(Done::Skipped("npm, which the clients come from, is missing".to_owned()));
@@ -57,12 +65,13 @@ pub(crate) fn test(versions: &Versions) -> Result<Done, String> {
     command.env("CHECKSTONE_TEST_PACKAGES", place.path());
     let test = process::test_target("clients");
     command.arg(test.get_program()).args(test.get_args()).arg("--offline").current_dir(root());
-    command.env("CHECKSTONE_TEST_CLAUDE", &programs.claude);
-    command.env("CHECKSTONE_TEST_GEMINI", &programs.gemini);
-    command.env("CHECKSTONE_TEST_CODEX", &programs.codex);
     command.env("CHECKSTONE_TEST_MCP_TABLE", place.path());
-    if !versions.codex_records_code_mode {
-        command.args(["--", "--skip", "codex::"]);
+    command.arg("--");
+    for (host, program) in &programs.0 {
+        command.env(format!("CHECKSTONE_TEST_{}", host.name().to_uppercase()), program);
+        for skipped in generation.of(form(*host).skipped_tests) {
+            command.args(["--skip", skipped]);
+        }
     }
     let done = process::run(&mut command);
     print_mcp_table(place.path());
@@ -71,8 +80,9 @@ pub(crate) fn test(versions: &Versions) -> Result<Done, String> {
 
 /// Which tools of the MCP server each client's model was offered, called and told the answer of.
 fn print_mcp_table(folder: &Path) {
-    let rows: Vec<(&str, BTreeMap<String, bool>)> = ["claude", "gemini", "codex"]
+    let rows: Vec<(&str, BTreeMap<String, bool>)> = Agent::ALL
         .into_iter()
+        .map(Agent::name)
         .filter_map(|client| {
             let text = fs_err::read_to_string(folder.join(format!("{client}.json"))).ok()?;
             Some((client, serde_json::from_str(&text).ok()?))
@@ -117,47 +127,35 @@ fn alone_on_loopback() -> Command {
 }
 
 /// Installs what is missing, all clients at once.
-pub(crate) fn install(versions: &Versions, machine: &str) -> Result<Programs, String> {
+pub(crate) fn install(generation: Generation, hosts: &[Agent], machine: &str) -> Result<Programs, String> {
     let folder = root().join("target/clients");
     fs_err::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let claude = Package {
-        name: "claude",
-        version: versions.claude,
-        packages: vec![format!("@anthropic-ai/claude-code-linux-{machine}@{}", versions.claude)],
-        program: Program::At(format!("node_modules/@anthropic-ai/claude-code-linux-{machine}/claude")),
+    let package = |host: Agent| {
+        let version = generation.version(host);
+        let (packages, program) = (form(host).packages, form(host).program);
+        Package {
+            name: host.name(),
+            version,
+            packages: packages(machine, version),
+            program: program(machine),
+        }
     };
-    let gemini = Package {
-        name: "gemini",
-        version: versions.gemini,
-        packages: vec![
-            format!("@google/gemini-cli@{}", versions.gemini),
-            format!("node-linux-{machine}@{NODE}"),
-        ],
-        program: Program::Script {
-            node: format!("node_modules/node-linux-{machine}/bin/node"),
-            script: "node_modules/@google/gemini-cli/bundle/gemini.js",
-        },
-    };
-    let codex = Package {
-        name: "codex",
-        version: versions.codex,
-        packages: vec![format!("@openai/codex@{}-linux-{machine}", versions.codex)],
-        program: Program::At(format!(
-            "node_modules/@openai/codex/vendor/{}-unknown-linux-musl/bin/codex",
-            std::env::consts::ARCH
-        )),
-    };
-    let [claude, gemini, codex] = std::thread::scope(|scope| {
-        [claude, gemini, codex]
-            .map(|package| {
-                let folder = &folder;
-                scope.spawn(move || package.install(folder))
+    let installed = std::thread::scope(|scope| {
+        let installing: Vec<_> = hosts
+            .iter()
+            .map(|host| {
+                let (package, folder) = (package(*host), &folder);
+                (*host, scope.spawn(move || package.install(folder)))
             })
-            .map(|installing| {
-                installing.join().unwrap_or_else(|_| Err("the installation of a client panicked".to_owned()))
-            })
+            .collect();
+        let installed = installing.into_iter().map(|(host, installing)| {
+            let program =
+                installing.join().map_err(|_| "the installation of a client panicked".to_owned())?;
+            Ok((host, program?))
+        });
+        installed.collect::<Result<_, String>>()
     });
-    Ok(Programs { claude: claude?, gemini: gemini?, codex: codex? })
+    installed.map(Programs)
 }
 
 /// The name of this machine in npm's packages.
@@ -174,13 +172,7 @@ struct Package {
     version: &'static str,
     /// As npm is asked for them.
     packages: Vec<String>,
-    program: Program,
-}
-
-/// Paths in the folder of the installation.
-enum Program {
-    At(String),
-    Script { node: String, script: &'static str },
+    program: ClientProgram,
 }
 
 impl Package {
@@ -212,12 +204,12 @@ impl Package {
         let program = folder.join("bin").join(self.name);
         fs_err::create_dir(folder.join("bin"))?;
         match &self.program {
-            Program::At(path) => {
+            ClientProgram::At(path) => {
                 // A path that leads nowhere is told here, and not as a missing link.
                 fs_err::metadata(folder.join(path))?;
                 fs_err::os::unix::fs::symlink(Path::new("..").join(path), program)
             }
-            Program::Script { node, script } => {
+            ClientProgram::Script { node, script } => {
                 use std::os::unix::fs::PermissionsExt as _;
                 let text = format!(
                     "#!/bin/sh\nfolder=${{0%/*}}/..\nexec \"$folder/{node}\" \"$folder/{script}\" \"$@\"\n"

@@ -1,6 +1,8 @@
 //! The servers that runs beyond one machine use, started on this one by hand or by the tests: state in `target/cluster`, ports of
 //! their own, no service manager. Started again after a crash they go on with what they have.
 
+mod postgresql;
+mod seaweedfs;
 mod slurm;
 
 use std::net::TcpListener;
@@ -39,8 +41,11 @@ struct ClusterPart {
     kill: fn(&Path) -> Result<(), String>,
 }
 
-const PARTS: &[ClusterPart] =
-    &[ClusterPart { name: "slurm", up: slurm::up, down: slurm::down, kill: slurm::kill }];
+const PARTS: &[ClusterPart] = &[
+    ClusterPart { name: "postgresql", up: postgresql::up, down: postgresql::down, kill: postgresql::kill },
+    ClusterPart { name: "seaweedfs", up: seaweedfs::up, down: seaweedfs::down, kill: seaweedfs::kill },
+    ClusterPart { name: "slurm", up: slurm::up, down: slurm::down, kill: slurm::kill },
+];
 
 /// A server that has not answered within this time does not.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -89,6 +94,20 @@ fn chosen(names: &[String]) -> Result<impl Iterator<Item = &'static ClusterPart>
 
 fn folder(part: &ClusterPart) -> PathBuf {
     root().join("target/cluster").join(part.name)
+}
+
+/// The tests of stores, with the servers that they need; those are stopped afterwards.
+pub(crate) fn test_stores(variables: &[(&str, String)]) -> Result<Done, String> {
+    let used = ["postgresql".to_owned(), "seaweedfs".to_owned()];
+    let ended = up(&used).and_then(|found| {
+        let mut test = process::test_target("stores");
+        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        test.env("CHECKSTONE_TEST_CLUSTER", program);
+        test.envs(found).envs(variables.iter().map(|(name, value)| (*name, value.as_str())));
+        process::run(&mut test)
+    });
+    let stopped = run(ClusterCommand::Down { parts: used.to_vec() });
+    ended.and_then(|done| stopped.map(|()| done))
 }
 
 /// The tests of runs on a cluster, with a Slurm of their own; it is stopped afterwards.

@@ -30,8 +30,9 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
-use packages::Packages;
+use clients::Generation;
 use steps::{Done, Steps};
+use transcript::Agent;
 
 /// Everything a contributor runs
 #[derive(Parser)]
@@ -64,6 +65,9 @@ enum Command {
         /// With the versions before the current ones
         #[arg(long)]
         previous: bool,
+        /// Of this client only; may be given several times
+        #[arg(long)]
+        agent: Vec<String>,
     },
     /// Measure; every figure is a ratio against something measured in the same run
     Bench {
@@ -134,6 +138,9 @@ struct Soak {
     /// The seed of the first of them
     #[arg(long, default_value_t = 0)]
     run_seed: u32,
+    /// Kills of a database while something is committed
+    #[arg(long, default_value_t = 20)]
+    store_kills: u32,
     /// Turns of one journal that fifty processes stop at once
     #[arg(long, default_value_t = 100)]
     rounds: u32,
@@ -244,6 +251,15 @@ enum Bench {
     },
     /// Checkpoints: flushes, hashing against `openssl speed`, long lists, large artifacts that have not changed
     Checkpoint,
+    /// A bucket against the folder alone: one large artifact, a thousand small ones
+    Stores {
+        /// A built program with the feature `s3`; without it, it is built
+        #[arg(long)]
+        program: Option<PathBuf>,
+        /// The size of the large artifact
+        #[arg(long, default_value_t = 1024)]
+        megabytes: usize,
+    },
     /// What 50,000 contents in the ledger cost a stop, `verify` over as many files, and the stop hook beside an earlier build
     Ledger(bench::ledger::LedgerArguments),
     /// Runs on a Slurm of two nodes: submissions beside a bare `sbatch`, how soon an end is known, calls for a fan-out of 500
@@ -268,7 +284,7 @@ fn main() -> ExitCode {
         Command::Soak(counts) => soak(&counts),
         Command::Flaky { times, busy } => flaky::run(times, busy),
         Command::Real(arguments) => real::run(&arguments),
-        Command::Clients { previous } => real_clients(previous),
+        Command::Clients { previous, agent } => real_clients(previous, &agent),
         Command::Bench { which } => bench(which),
         Command::Cluster { command } => cluster::run(command),
         Command::Schemas => write_schemas(),
@@ -303,6 +319,7 @@ fn bench(which: Bench) -> Result<(), String> {
         Bench::Pipelines { program } => bench::pipelines::run(program),
         Bench::Cluster { program } => bench::cluster::run(program),
         Bench::Checkpoint => bench::checkpoint::run(),
+        Bench::Stores { program, megabytes } => bench::stores::run(program, megabytes),
         Bench::Ledger(arguments) => bench::ledger::run(&arguments),
         Bench::Versions(arguments) => bench::versions::run(&arguments),
         Bench::Clients { turns } => bench::clients::run(turns),
@@ -332,8 +349,8 @@ fn release() -> Result<(), String> {
     let program = release::build()?;
     println!("{}", program.display());
     let place = root().join("target/dist/packages");
-    let Packages { claude, gemini, codex } = packages::make(&program, &place)?;
-    let mut folders = vec![packages::make_alone(&program, &place, "")?, claude, codex, gemini];
+    let mut folders = vec![packages::make_alone(&program, &place, "")?];
+    folders.extend(packages::make(&program, &place)?);
     match release::musl() {
         Ok(target) => {
             folders.push(packages::make_alone(&release::build_with_musl(&target)?, &place, "-musl")?);
@@ -354,6 +371,7 @@ fn test() -> Result<(), String> {
     steps.run("what the tests need", needs::check);
     steps.run("Python for the tests", python::check);
     steps.run("formatting", || process::cargo(&["fmt", "--all", "--check"]));
+    steps.run("formatting of the hosts", format_of_hosts);
     steps.run("lints", || {
         // Everything there is, and then what `cargo run --release -- demo` builds.
         for features in [["--all-targets", "--all-features"].as_slice(), &[]] {
@@ -370,7 +388,8 @@ fn test() -> Result<(), String> {
         process::run(process::test_target("gate").args(["corpus", "--", "--nocapture"]))
     });
     steps.run("runs on a cluster", || cluster::test_slurm(&[]));
-    steps.run("real clients", || clients::test(&clients::CURRENT));
+    steps.run("real clients", || clients::test(Generation::Current, &Agent::ALL));
+    steps.run("a database and a bucket", || cluster::test_stores(&[]));
     steps.run("tidy", tidy::check);
     steps.run("fuzzing sample", || fuzz::all(FUZZ_SAMPLE));
     steps.finish()
@@ -395,6 +414,9 @@ fn soak(counts: &Soak) -> Result<(), String> {
     steps.run("saves: savers, pushes and kills", || {
         soak::autosave(counts.autosave_kills, counts.saver_rounds)
     });
+    steps.run("a database and a bucket: contenders and kills", || {
+        soak::stores(counts.rounds, counts.store_kills)
+    });
     steps.run("kills of runs", || soak::runs(counts.run_kills));
     steps.run("faults of runs", soak::run_faults);
     steps.run("kills on a cluster", || {
@@ -406,16 +428,38 @@ fn soak(counts: &Soak) -> Result<(), String> {
     steps.run("mutants of the rules and of the table of programs", || {
         mutants::run(counts.mutants, counts.mutant_seed)
     });
-    steps.run("the clients' previous versions", || clients::test(&clients::PREVIOUS));
+    steps.run("the clients' previous versions", || clients::test(Generation::Previous, &Agent::ALL));
     steps.run("fuzzing", || fuzz::all(counts.fuzz_seconds));
     steps.finish()
 }
 
-fn real_clients(previous: bool) -> Result<(), String> {
-    let versions = if previous { &clients::PREVIOUS } else { &clients::CURRENT };
+/// `cargo fmt` does not look into modules that a macro declares.
+fn format_of_hosts() -> Result<Done, String> {
+    let mut rustfmt = std::process::Command::new("rustfmt");
+    rustfmt.args(["--check", "--edition", "2024"]);
+    for folder in tidy::host_folders::FOLDERS {
+        for host in Agent::ALL {
+            let folder = root().join(folder).join(host.name());
+            let files = fs_err::read_dir(&folder).map_err(|error| error.to_string())?;
+            rustfmt.args(files.filter_map(Result::ok).map(|file| file.path()));
+        }
+    }
+    process::run(&mut rustfmt)
+}
+
+fn real_clients(previous: bool, named: &[String]) -> Result<(), String> {
+    let generation = if previous { Generation::Previous } else { Generation::Current };
+    let hosts: Vec<Agent> = match named {
+        [] => Agent::ALL.to_vec(),
+        names => {
+            let named =
+                |name: &String| Agent::named(name).ok_or_else(|| format!("no client is called `{name}`"));
+            names.iter().map(named).collect::<Result<_, _>>()?
+        }
+    };
     let mut steps = Steps::new();
     steps.run("what the tests need", needs::check);
-    steps.run("real clients", || clients::test(versions));
+    steps.run("real clients", || clients::test(generation, &hosts));
     steps.finish()
 }
 

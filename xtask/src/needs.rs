@@ -65,7 +65,7 @@ pub(crate) fn install(package: &str) -> bool {
     apt(&wanted) || (apt(&["update"]) && apt(&wanted))
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     process::output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
 }
 

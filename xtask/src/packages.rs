@@ -1,39 +1,32 @@
-//! The packages that people install in their clients: a Claude Code plugin, a Gemini CLI extension, a Codex CLI plugin
-//! with its hooks file. Each is made from the templates in `packages/`, from what `agents` registers, and from the static
+//! The packages that people install in their clients: plugins and extensions. Each is made from the templates in `packages/`, from what `agents` registers, and from the static
 //! program; and the program alone. Archives of the same sources are the same byte for byte.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use agents::{Program, Registration};
+use agents::{HostPackage, Program, Registration, host};
 use sha2::{Digest as _, Sha256};
 use transcript::Agent;
 
 use crate::process;
 use crate::root;
 
-/// All of them, as they were made.
-pub(crate) struct Packages {
-    /// The folder that people unpack, of each client.
-    pub(crate) claude: PathBuf,
-    pub(crate) gemini: PathBuf,
-    pub(crate) codex: PathBuf,
-}
-
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The time of every file in an archive: 2020-01-01.
 const TIME: &str = "@1577836800";
 
-/// Makes the folders of all packages in `place`.
-pub(crate) fn make(program: &Path, place: &Path) -> Result<Packages, String> {
-    let made = |agent: Agent| {
+/// Makes the folders of all packages in `place`, which people unpack.
+pub(crate) fn make(program: &Path, place: &Path) -> Result<Vec<PathBuf>, String> {
+    let packages =
+        Agent::ALL.into_iter().filter_map(|agent| Some((agent, host(agent).files.package.as_ref()?)));
+    let made = packages.map(|(agent, package)| {
         let folder = place.join(name(agent));
-        make_one(agent, program, &folder).map_err(|error| error.to_string())?;
-        Ok::<PathBuf, String>(folder)
-    };
-    Ok(Packages { claude: made(Agent::Claude)?, gemini: made(Agent::Gemini)?, codex: made(Agent::Codex)? })
+        make_one(agent, package, program, &folder).map_err(|error| error.to_string())?;
+        Ok(folder)
+    });
+    made.collect()
 }
 
 /// Makes the folder of the program alone, with its manual pages and the completions of the shells. `kind` tells two of
@@ -99,19 +92,19 @@ fn archive(folder: &Path, dist: &Path) -> Result<PathBuf, String> {
     Ok(archive)
 }
 
-fn make_one(agent: Agent, program: &Path, folder: &Path) -> std::io::Result<()> {
+fn make_one(agent: Agent, package: &HostPackage, program: &Path, folder: &Path) -> std::io::Result<()> {
     remove(folder)?;
     let templates = root().join("packages");
     copy(&templates.join(agent.name()), folder)?;
     // A plugin lies in a folder of its marketplace, an extension is the folder itself.
-    let own = if agent == Agent::Gemini { folder.to_owned() } else { folder.join("checkstone") };
+    let own = if package.is_unpacked_folder { folder.to_owned() } else { folder.join("checkstone") };
     copy(&templates.join("shared"), &own)?;
     for license in ["LICENSE-MIT", "LICENSE-APACHE"] {
         write(&own.join(license), &fs_err::read(root().join(license))?, 0o644)?;
     }
     let hooks = Registration::new(agent, Program::InPackage).file();
     write(&own.join("hooks/hooks.json"), hooks.as_bytes(), 0o644)?;
-    if agent == Agent::Codex {
+    if package.has_hooks_beside {
         let hooks = Registration::new(agent, Program::At("checkstone")).file();
         write(&folder.join("hooks.json"), hooks.as_bytes(), 0o644)?;
     }
@@ -161,7 +154,7 @@ mod tests {
         files
     }
 
-    fn made(place: &Path) -> Packages {
+    fn made(place: &Path) -> Vec<PathBuf> {
         let program = place.join("program");
         fs_err::write(&program, "#!/bin/sh\n").unwrap();
         make(&program, place).unwrap()
@@ -173,9 +166,10 @@ mod tests {
         let archives = places.each_ref().map(|place| {
             let packages = made(place.path());
             // Another order of making, other times.
-            fs_err::write(packages.codex.join("later"), "").unwrap();
-            fs_err::remove_file(packages.codex.join("later")).unwrap();
-            fs_err::read(archive(&packages.codex, place.path()).unwrap()).unwrap()
+            let last = packages.last().unwrap();
+            fs_err::write(last.join("later"), "").unwrap();
+            fs_err::remove_file(last.join("later")).unwrap();
+            fs_err::read(archive(last, place.path()).unwrap()).unwrap()
         });
         assert!(archives.first() == archives.last(), "the bytes differ");
     }
@@ -184,7 +178,7 @@ mod tests {
     fn every_package_is_whole() {
         let place = tempfile::tempdir().unwrap();
         let packages = made(place.path());
-        for folder in [packages.claude, packages.gemini, packages.codex] {
+        for folder in packages {
             let files = files(&folder);
             for name in [
                 "hooks/hooks.json",

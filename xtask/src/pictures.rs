@@ -22,7 +22,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::clients::{self, Programs};
+use crate::clients::{self, Generation, Programs};
 use crate::needs;
 use crate::process::{self, cargo_command};
 use crate::root;
@@ -73,7 +73,7 @@ pub(crate) fn make() -> Result<(), String> {
     page::make(&program)?;
     run::make(&program)?;
     let machine = clients::machine().ok_or("the clients have no packages for this machine")?;
-    let programs = clients::install(&clients::CURRENT, machine)?;
+    let programs = clients::install(Generation::Current, &CLIENTS.map(Client::host), machine)?;
     let workplace = Workplace::new(&program)?;
     let servers = CLIENTS.map(|_| workplace.server());
     let mut addresses = Vec::new();
@@ -164,11 +164,7 @@ impl Workplace {
     }
 
     fn installed<'a>(&'a self, client: Client, programs: &'a Programs, address: &'a str) -> Installed<'a> {
-        let program = match client {
-            Client::Claude => &programs.claude,
-            Client::Gemini => &programs.gemini,
-            Client::Codex | Client::CodexPlainTools => &programs.codex,
-        };
+        let program = programs.of(client.host()).unwrap_or(Path::new(""));
         Installed { client, program, path: &self.path, home: &self.home, folder: &self.repository, address }
     }
 
@@ -196,7 +192,7 @@ impl Workplace {
                 }
                 fs_err::write(file, settings.to_string()).map_err(told)
             }
-            Client::Codex | Client::CodexPlainTools => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -211,15 +207,13 @@ impl Workplace {
         match client.client {
             Client::Claude => command.args(["--permission-mode", "acceptEdits"]),
             Client::Gemini => command.args(["--approval-mode", "auto_edit"]),
-            Client::Codex | Client::CodexPlainTools => {
-                command.arg("--dangerously-bypass-approvals-and-sandbox")
-            }
+            _ => command.arg("--dangerously-bypass-approvals-and-sandbox"),
         };
         let screen = Screen::start(&command, &self.home.join("tmp").join(agent)).map_err(told)?;
         match client.client {
             Client::Claude => screen.wait_for("accept edits on").map_err(told)?,
             Client::Gemini => screen.wait_for("Type your message").map_err(told)?,
-            Client::Codex | Client::CodexPlainTools => {
+            _ => {
                 screen.wait_for("Hooks need review").map_err(told)?;
                 // It draws before it listens.
                 screen.still().map_err(told)?;
@@ -241,7 +235,7 @@ impl Workplace {
         let (name, title) = match client.client {
             Client::Claude => ("claude-hold", "Claude Code"),
             Client::Gemini => ("gemini-hold", "Gemini CLI"),
-            Client::Codex | Client::CodexPlainTools => ("codex-hold", "Codex CLI"),
+            _ => ("codex-hold", "Codex CLI"),
         };
         write(name, &format!("{title}: held once"), &of_the_turn(&rows(&screen.still().map_err(told)?))?)
     }

@@ -1,6 +1,7 @@
 //! The long counts of the crates' own tests. Each test takes its count from the environment and is short
 //! without it.
 
+use crate::cluster;
 use crate::process::{self, test_target};
 use crate::steps::Done;
 
@@ -73,6 +74,16 @@ pub(crate) fn autosave(kills: u32, rounds: u32) -> Result<Done, String> {
         process::run(test.args([tests, "--", "--nocapture"]))?;
     }
     Ok(Done::Passed)
+}
+
+/// Sixteen who want the same lease, in a folder and in a database, ten times as many rounds; and so many kills of the database.
+pub(crate) fn stores(rounds: u32, kills: u32) -> Result<Done, String> {
+    let rounds = (rounds * 10).to_string();
+    println!("{rounds} rounds of sixteen contenders for each kind of lease, {kills} kills of the database");
+    process::run(
+        test_target("lease").env("CHECKSTONE_SOAK_ROUNDS", &rounds).env("CHECKSTONE_SOAK_PAUSES", "20"),
+    )?;
+    cluster::test_stores(&[("CHECKSTONE_SOAK_ROUNDS", rounds), ("CHECKSTONE_SOAK_KILLS", kills.to_string())])
 }
 
 /// SIGKILL at so many instants of runs: of the supervisor, of a stage, of both.

@@ -25,6 +25,7 @@ use text::OWN_PREFIX;
 use transcript::Agent;
 
 use crate::hold_form::{HoldForm, LONGEST_CONTEXT};
+use crate::host::host;
 use crate::payload::Event;
 
 /// What a client is told.
@@ -50,12 +51,13 @@ impl Answer {
     /// A text for the agent begins with [`OWN_PREFIX`] whether or not the caller put it there, since it must
     /// be known again when the client hands it back as a prompt.
     pub fn render(&self, agent: Agent, event: &Event, hold_form: HoldForm) -> Option<String> {
+        let can = &host(agent).can;
         let output = match self {
             Self::Notify { to_person } if can_notify(agent, event) => {
                 Output { system_message: Some(to_person.into()), ..Output::default() }
             }
             Self::Hold { to_agent, to_person }
-                if agent == Agent::Claude
+                if can.holds_by_context.is_some()
                     && *event == Event::Stop
                     && hold_form == HoldForm::Context
                     && to_agent.len() <= LONGEST_CONTEXT =>
@@ -81,7 +83,7 @@ impl Answer {
                     }),
                     decision: Some("block"),
                     reason: Some(reason),
-                    autonomous_execution: self.execution().filter(|_| agent == Agent::Claude),
+                    autonomous_execution: self.execution().filter(|_| can.takes_account_of_save),
                     ..Output::default()
                 }
             }
@@ -125,15 +127,15 @@ impl Answer {
     }
 }
 
-/// Whether the person reads a text of their own beside the reason of a hold, which in Gemini CLI they would not see then.
+/// Whether the person reads a text of their own beside the reason of a hold, which they would not see otherwise.
 pub fn shows_text_beside_hold(agent: Agent) -> bool {
-    agent != Agent::Gemini
+    host(agent).can.tells_person_beside_hold
 }
 
 fn can_notify(agent: Agent, event: &Event) -> bool {
     match event {
         Event::PromptSubmitted | Event::Stop | Event::SessionStart { .. } => true,
-        Event::BeforeCompaction => agent == Agent::Codex,
+        Event::BeforeCompaction => host(agent).can.tells_person_before_compaction,
         Event::SubagentStop | Event::SessionEnd | Event::Other(_) => false,
     }
 }
@@ -141,7 +143,7 @@ fn can_notify(agent: Agent, event: &Event) -> bool {
 fn can_hold(agent: Agent, event: &Event) -> bool {
     match event {
         Event::Stop => true,
-        Event::SubagentStop => agent != Agent::Gemini,
+        Event::SubagentStop => host(agent).can.holds_subagents,
         Event::PromptSubmitted
         | Event::SessionStart { .. }
         | Event::BeforeCompaction
@@ -154,7 +156,7 @@ fn own(text: &str) -> String {
     if text.starts_with(OWN_PREFIX) { text.to_owned() } else { format!("{OWN_PREFIX} {text}") }
 }
 
-/// The keys that all three clients know, and one that Claude Code lets pass; only those that say something are written.
+/// The keys that all clients know, and one that some let pass; only those that say something are written.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Output<'a> {

@@ -19,6 +19,17 @@ macro_rules! fields {
         struct $name<'a> {
             $(#[serde(borrow)] $(#[$how])* $field: Field<'a>),+
         }
+
+        impl<'a> $name<'a> {
+            /// The field of this name; nothing where no such field is read.
+            #[allow(dead_code, reason = "not every object is asked by name")]
+            fn named(&self, name: &str) -> Field<'a> {
+                match name {
+                    $(stringify!($field) => self.$field,)+
+                    _ => None,
+                }
+            }
+        }
     };
 }
 pub(crate) use fields;

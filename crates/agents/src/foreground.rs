@@ -8,6 +8,8 @@ use rustix::fs::{Mode, OFlags};
 use rustix::termios::LocalModes;
 use transcript::Agent;
 
+use crate::host::agent_that;
+
 const SHELLS: &[&str] = &[
     "ash", "bash", "busybox", "csh", "dash", "elvish", "fish", "ksh", "mksh", "nu", "pwsh", "rbash", "sh",
     "tcsh", "xonsh", "yash", "zsh",
@@ -15,10 +17,6 @@ const SHELLS: &[&str] = &[
 
 /// Programs that run a client which is a script.
 const INTERPRETERS: &[&str] = &["bun", "deno", "node", "nodejs"];
-
-/// How the folders of the clients' packages are called.
-const PACKAGES: &[(&str, Agent)] =
-    &[("claude-code", Agent::Claude), ("gemini-cli", Agent::Gemini), ("codex", Agent::Codex)];
 
 /// The programs that read the keys of a terminal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -105,7 +103,7 @@ pub(crate) fn is_shell(name: &str) -> bool {
 pub(crate) fn agent_of(arguments: &[String]) -> Option<Agent> {
     let mut arguments = arguments.iter().map(String::as_str);
     let program = arguments.next()?;
-    let by_name = |name: &str| Agent::ALL.into_iter().find(|agent| agent.name() == name);
+    let by_name = Agent::named;
     if let Some(agent) = by_name(base_name(program)) {
         return Some(agent);
     }
@@ -116,7 +114,7 @@ pub(crate) fn agent_of(arguments: &[String]) -> Option<Agent> {
     let stem = Path::new(script).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     by_name(stem).or_else(|| {
         let folder_is = |name: &str| Path::new(script).components().any(|part| part.as_os_str() == name);
-        PACKAGES.iter().find(|(package, _)| folder_is(package)).map(|(_, agent)| *agent)
+        agent_that(|host| folder_is(host.package_folder))
     })
 }
 

@@ -2,22 +2,18 @@
 //!
 //! Only the fields that are used are parsed; a tool's output of megabytes beside them is skipped over.
 //! Seen in the real clients, and relied on here:
-//! - Claude Code submits the end of a background task as a prompt with an id of its own, and answers a command
-//!   that the person runs with `!` in a stop whose prompt id no prompt event announced. So a turn key that was
-//!   never seen means "the session's latest turn", not "no turn".
-//! - A prompt typed while the agent works comes, in Claude Code and Codex, with the key of the running turn: it
-//!   belongs to that turn and must not begin it anew.
-//! - Codex tells a sub-agent's stop with the session of its parent and a turn id of its own.
-//! - Gemini CLI has no turn id, clears `stop_hook_active` when the continuation used a tool, and sends the end of
-//!   the session twice when its TUI is left with `/quit`.
-//! - Plan mode is in Claude Code's payload only.
+//! - A stop can have a turn key that no prompt event announced. It means "the session's latest turn", not "no turn".
+//! - A prompt typed while the agent works comes with the key of the running turn: it belongs to that turn and must not
+//!   begin it anew.
 
 use std::path::PathBuf;
 
 use serde::Deserialize;
 use transcript::{Agent, Usage};
 
+use crate::caller::Caller;
 use crate::field::{self, Field, fields};
+use crate::host::host;
 use crate::prompt;
 
 /// Of the agent's last words the end is kept, up to this many bytes.
@@ -59,19 +55,28 @@ pub enum Event {
 impl Event {
     /// The event by the client's own name for it.
     pub fn from_name(agent: Agent, name: &str) -> Self {
-        match (agent, name) {
-            (Agent::Claude | Agent::Codex, "UserPromptSubmit") | (Agent::Gemini, "BeforeAgent") => {
-                Self::PromptSubmitted
-            }
-            (Agent::Claude | Agent::Codex, "Stop") | (Agent::Gemini, "AfterAgent") => Self::Stop,
-            (Agent::Claude | Agent::Codex, "SubagentStop") => Self::SubagentStop,
-            (_, "SessionStart") => Self::SessionStart { source: String::new() },
-            // Gemini CLI's `PreCompress` is not one: it comes before every request to the model.
-            (Agent::Claude | Agent::Codex, "PreCompact") => Self::BeforeCompaction,
-            (_, "SessionEnd") => Self::SessionEnd,
-            (_, name) => Self::Other(name.to_owned()),
+        let kind = host(agent).payload.events.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
+        match kind {
+            Some(EventKind::PromptSubmitted) => Self::PromptSubmitted,
+            Some(EventKind::Stop) => Self::Stop,
+            Some(EventKind::SubagentStop) => Self::SubagentStop,
+            Some(EventKind::SessionStart) => Self::SessionStart { source: String::new() },
+            Some(EventKind::BeforeCompaction) => Self::BeforeCompaction,
+            Some(EventKind::SessionEnd) => Self::SessionEnd,
+            None => Self::Other(name.to_owned()),
         }
     }
+}
+
+/// The events that mean something here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    PromptSubmitted,
+    Stop,
+    SubagentStop,
+    SessionStart,
+    BeforeCompaction,
+    SessionEnd,
 }
 
 /// The sub-agent that an event is about.
@@ -93,18 +98,18 @@ pub struct Payload {
     /// The session's transcript, which may not exist yet.
     pub transcript: Option<PathBuf>,
     pub cwd: Option<PathBuf>,
-    /// The client's own id of the turn: Claude's `prompt_id`, Codex's `turn_id`. The same at a second stop.
+    /// The client's own id of the turn. The same at a second stop.
     pub turn: Option<String>,
-    /// The prompt as typed, at most 16 KiB of it, without the context that Gemini CLI puts before it.
+    /// The prompt as typed, at most 16 KiB of it, without the context of hooks that a client puts before it.
     pub prompt: Option<String>,
-    /// This stop follows a hold, ours or another tool's. A witness only: Gemini CLI forgets it.
+    /// This stop follows a hold, ours or another tool's. A witness only: a client may forget it.
     pub stop_hook_active: bool,
-    /// The agent's last words, at most their last 256 KiB. In Claude and Codex the last message; in Gemini CLI all
-    /// texts of the turn joined by newlines, so that only its end is the last message.
+    /// The agent's last words, at most their last 256 KiB: the last message, or all texts of the turn joined by newlines,
+    /// so that only its end is the last message.
     pub last_text: Option<String>,
     /// The client's name for what the agent may do without asking.
     pub permission_mode: Option<String>,
-    /// Background tasks that the agent will hear of when they end (Claude only).
+    /// Background tasks that the agent will hear of when they end.
     pub background_tasks: usize,
     pub model: Option<String>,
     /// The context in use, where the payload tells; no known stop payload does.
@@ -136,13 +141,25 @@ impl Payload {
     /// Reads what `agent` wrote to the hook's stdin. Unknown fields are ignored, a field of an unexpected type
     /// counts as absent; never panics, in time and memory proportional to `bytes`.
     pub fn parse(agent: Agent, bytes: &[u8]) -> Result<Self, PayloadError> {
-        // The parser would take a list for the fields in order.
-        if bytes.trim_ascii_start().first() != Some(&b'{') {
-            return Err(PayloadError::NotAnObject);
-        }
-        let written: PayloadFields<'_> = serde_json::from_slice(bytes).map_err(PayloadError::Malformed)?;
-        let name = field::name(written.hook_event_name).ok_or(PayloadError::NoEvent)?;
-        Ok(written.into_payload(agent, &name))
+        PayloadFields::read(bytes)?.into_payload(agent)
+    }
+
+    /// Reads what a client wrote to the hook that was registered for `registered`, and finds out which client that is (L16).
+    /// `is_set` tells which variables the environment has.
+    pub fn receive(
+        registered: Agent,
+        bytes: &[u8],
+        is_set: impl Fn(&str) -> bool,
+    ) -> Result<(Caller, Self), PayloadError> {
+        let written = PayloadFields::read(bytes)?;
+        let transcript = field::name(written.transcript_path);
+        let has_field = |name: &str| written.named(name).is_some();
+        let caller = Caller::find(registered, transcript.as_deref(), has_field, is_set);
+        let agent = match caller {
+            Caller::Host(agent) => agent,
+            Caller::Stranger(_) => registered,
+        };
+        Ok((caller, written.into_payload(agent)?))
     }
 
     /// The prompt is our own text come back, not a person's (T4).
@@ -180,19 +197,30 @@ fields! {
     PayloadFields {
         hook_event_name, session_id, transcript_path, cwd, prompt_id, turn_id, prompt, source, stop_hook_active,
         last_assistant_message, prompt_response, permission_mode, background_tasks, model, context_window,
-        agent_id, agent_type, agent_transcript_path,
+        agent_id, agent_type, agent_transcript_path, context_limit, input_tokens,
+        // By these some hosts are known.
+        submitted_prompt, crons, stop_reason, tool_execution_count, session_duration_ms, cursor_version,
+        #[serde(rename = "hookEventName")] hook_event_name_of_editor,
     }
 }
 
-impl PayloadFields<'_> {
-    fn into_payload(self, agent: Agent, name: &str) -> Payload {
-        let (turn, last_text) = match agent {
-            Agent::Claude => (self.prompt_id, self.last_assistant_message),
-            Agent::Codex => (self.turn_id, self.last_assistant_message),
-            Agent::Gemini => (None, self.prompt_response),
-        };
+impl<'a> PayloadFields<'a> {
+    fn read(bytes: &'a [u8]) -> Result<Self, PayloadError> {
+        // The parser would take a list for the fields in order.
+        if bytes.trim_ascii_start().first() != Some(&b'{') {
+            return Err(PayloadError::NotAnObject);
+        }
+        serde_json::from_slice(bytes).map_err(PayloadError::Malformed)
+    }
+
+    fn into_payload(self, agent: Agent) -> Result<Payload, PayloadError> {
+        let name = field::name(self.hook_event_name).or(field::name(self.hook_event_name_of_editor));
+        let name = &name.ok_or(PayloadError::NoEvent)?;
+        let form = &host(agent).payload;
+        let named = |name: Option<&str>| name.and_then(|name| self.named(name));
+        let (turn, last_text) = (named(form.turn), named(form.last_text));
         let model = field::name(self.model);
-        Payload {
+        Ok(Payload {
             agent,
             event: self.event(agent, name),
             session: field::name(self.session_id),
@@ -205,24 +233,37 @@ impl PayloadFields<'_> {
             last_text: field::text(last_text).map(|text| text::tail(&text, LONGEST_LAST_TEXT).to_owned()),
             permission_mode: field::name(self.permission_mode),
             background_tasks: waited_for(self.background_tasks),
-            usage: usage(self.context_window, model.clone()),
+            usage: usage(self.context_window, model.clone()).or_else(|| self.usage_now(model.clone())),
             model,
             subagent: field::name(self.agent_id).map(|id| Subagent {
                 id,
                 kind: field::name(self.agent_type),
                 transcript: path(self.agent_transcript_path),
             }),
-        }
+        })
+    }
+
+    /// The context in use, as some tell it at a stop.
+    fn usage_now(&self, model: Option<String>) -> Option<Usage> {
+        let (tokens, window) =
+            (field::read::<u64>(self.input_tokens)?, field::read::<u64>(self.context_limit)?);
+        let percent = tokens.saturating_mul(100).checked_div(window)?;
+        Some(Usage { tokens, answered: 0, window: Some(window), percent: Some(percent), model })
     }
 
     fn event(&self, agent: Agent, name: &str) -> Event {
         match Event::from_name(agent, name) {
+            Event::PromptSubmitted
+                if host(agent).payload.has_empty_prompts && field::name(self.prompt).is_none() =>
+            {
+                Event::Other(name.to_owned())
+            }
             Event::SessionStart { .. } => {
                 Event::SessionStart { source: field::name(self.source).unwrap_or_default() }
             }
-            // Claude Code has a nameless agent write the summary of a compaction.
             Event::SubagentStop
-                if agent == Agent::Claude && field::text(self.agent_type).as_deref() == Some("") =>
+                if host(agent).payload.has_nameless_subagents
+                    && field::text(self.agent_type).as_deref() == Some("") =>
             {
                 Event::Other(name.to_owned())
             }
@@ -250,7 +291,7 @@ fn waited_for(tasks: Field<'_>) -> usize {
     tasks.into_iter().filter(|task| !is_over(*task)).count()
 }
 
-/// The context in use, as once imagined for hooks and as Claude Code's status line gets it. No size, no use.
+/// The context in use, as once imagined for hooks and as status lines get it. No size, no use.
 fn usage(written: Field<'_>, model: Option<String>) -> Option<Usage> {
     #[derive(Deserialize)]
     struct ContextWindow {

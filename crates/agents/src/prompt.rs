@@ -4,17 +4,19 @@
 use text::OWN_PREFIX;
 use transcript::Agent;
 
+use crate::host::host;
+
 /// A prompt is kept up to this many bytes: it says what was asked, and a pasted log is not part of that.
 pub(crate) const LONGEST_PROMPT: usize = 16 * 1024;
 
 const CONTEXT_OPENS: &str = "<hook_context>";
 const CONTEXT_ENDS: &str = "</hook_context>";
 
-/// What a person typed, without the context that hooks gave, which Gemini CLI puts before the prompt (at the start
+/// What a person typed, without the context that hooks gave, which a client may put before the prompt (at the start
 /// of a session) or behind it. A text that is nothing but context stays.
 pub(crate) fn typed(agent: Agent, text: &str) -> &str {
     let text = text.trim();
-    if agent != Agent::Gemini {
+    if !host(agent).payload.wraps_context {
         return text;
     }
     let mut typed = text;

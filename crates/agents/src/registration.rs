@@ -1,19 +1,8 @@
 //! What is registered in each client: the one source of the settings that `init` writes, of the packages, and of what
 //! `doctor` expects to find.
-//!
-//! Seen in the real clients, and relied on here:
-//! - Codex's trust covers the event, the matcher, the command line and the time limit. So none of them may ever
-//!   change, and what a later version will want to hear of is registered from the beginning: compaction and the end
-//!   of the session are only recorded today.
-//! - Codex cuts the time limit at the end of a session to 3 seconds and warns where more is asked for. Versions that
-//!   do not know an event ignore it (0.144.6 and `SessionEnd`).
-//! - Claude Code runs `command` with `args` without a shell (2.1.197 and later).
-//! - Gemini CLI takes it for a refusal that a program is missing: the agent is kept from stopping again and again.
-//!   Hence `|| true` there; our own hook always succeeds. The other two let the agent stop.
-//! - Gemini CLI's `PreCompress` comes before every request to the model, so it is left alone, and nothing is done at a
-//!   sub-agent's stop or at an interruption.
+//! What a client demands of it is in its [`RegistrationForm`](crate::host::RegistrationForm).
 
-mod codex_config;
+pub mod hand_written;
 mod json_text;
 mod layout;
 mod own_call;
@@ -23,15 +12,10 @@ pub mod status_line;
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use transcript::Agent;
 
-pub use codex_config::CodexConfig;
+use crate::host::{CallForm, host};
+use crate::payload::Event;
+
 pub use own_call::OwnCall;
-
-/// The time limit of every hook but those that the client limits itself. Far beyond our own limit, so that it never
-/// has to change.
-const SECONDS: u32 = 120;
-
-/// The most that Codex grants at the end of a session.
-const CODEX_SESSION_END_SECONDS: u32 = 3;
 
 /// Where the client finds the program.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +51,7 @@ pub struct Group {
 
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Handler {
-    /// How Gemini CLI calls the hook in its messages and in `hooksConfig.disabled`.
+    /// How the client calls the hook in its messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<&'static str>,
     #[serde(rename = "type")]
@@ -76,7 +60,7 @@ pub struct Handler {
     pub command: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub args: Option<[&'static str; 2]>,
-    /// Seconds; milliseconds in Gemini CLI.
+    /// In the client's own unit.
     pub timeout: u32,
 }
 
@@ -87,7 +71,7 @@ impl Registration {
             .map(|event| Entry {
                 event,
                 group: Group {
-                    matcher: (agent == Agent::Gemini).then_some("*"),
+                    matcher: host(agent).registration.matcher,
                     hooks: [handler(agent, program, event)],
                 },
             })
@@ -95,7 +79,7 @@ impl Registration {
         Self { agent, entries }
     }
 
-    /// The whole file, where nothing but our hooks is in it: Codex's `hooks.json`, or `hooks/hooks.json` of a package.
+    /// The whole file, where nothing but our hooks is in it.
     pub fn file(&self) -> String {
         // A map of strings and numbers can always be written.
         serde_json::to_string_pretty(self).map(|text| text + "\n").unwrap_or_default()
@@ -121,46 +105,28 @@ impl Serialize for Lists<'_> {
 
 /// The events that are registered, by the client's own names.
 pub fn events(agent: Agent) -> &'static [&'static str] {
-    match agent {
-        Agent::Claude | Agent::Codex => {
-            &["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"]
-        }
-        Agent::Gemini => &["SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd"],
-    }
+    host(agent).registration.events
 }
 
 fn handler(agent: Agent, program: Program<'_>, event: &str) -> Handler {
-    let program = match (agent, program) {
-        (Agent::Claude, Program::At(path)) => path.to_owned(),
-        (Agent::Gemini | Agent::Codex, Program::At(path)) => text::shell_word(path),
-        (Agent::Claude, Program::InPackage) => "${CLAUDE_PLUGIN_ROOT}/bin/checkstone".to_owned(),
-        (Agent::Gemini, Program::InPackage) => "\"${extensionPath}/bin/checkstone\"".to_owned(),
-        // Codex gives its plugins the variable by Claude Code's name.
-        (Agent::Codex, Program::InPackage) => "\"${CLAUDE_PLUGIN_ROOT}/bin/checkstone\"".to_owned(),
+    let form = &host(agent).registration;
+    let program = match (form.call, program) {
+        (CallForm::Arguments, Program::At(path)) => path.to_owned(),
+        (CallForm::Line(_), Program::At(path)) => text::shell_word(path),
+        (_, Program::InPackage) => form.in_package.to_owned(),
     };
-    let (command, args) = match agent {
-        Agent::Claude => (program, Some(["hook", "claude"])),
-        Agent::Gemini => (format!("{program} hook gemini || true"), None),
-        Agent::Codex => (format!("{program} hook codex"), None),
+    let (command, args) = match form.call {
+        CallForm::Arguments => (program, Some(["hook", agent.name()])),
+        CallForm::Line(after) => (format!("{program} hook {}{after}", agent.name()), None),
     };
-    let timeout = match (agent, event) {
-        (Agent::Codex, "SessionEnd") => CODEX_SESSION_END_SECONDS,
-        (Agent::Gemini, _) => SECONDS * 1000,
-        _ => SECONDS,
-    };
-    Handler {
-        name: (agent == Agent::Gemini).then_some("checkstone"),
-        kind: "command",
-        command,
-        args,
-        timeout,
-    }
+    let is_end = Event::from_name(agent, event) == Event::SessionEnd;
+    let timeout = form.session_end_timeout.filter(|_| is_end).unwrap_or(form.timeout);
+    Handler { name: form.name, kind: "command", command, args, timeout }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Event;
 
     #[test]
     fn every_registered_event_means_something_to_the_hook() {

@@ -1,5 +1,6 @@
 //! How full the context is, by the best witness of its size.
 
+use agents::host;
 use transcript::{Agent, Usage};
 
 /// Below the threshold by so much, the context counts as emptied, and can fill up again.
@@ -17,7 +18,7 @@ pub struct Windows {
 /// Percent of the window that input tokens take, rounded down. `None` where anything of it is unknown or zero: then nothing is done
 /// (A1).
 ///
-/// A payload that tells is right about the moment. A file that tells the size (Codex) is right about the model; the
+/// A payload that tells is right about the moment. A file that tells the size is right about the model; the
 /// status line is right about the session; the settings are a person's word; a list of models is a guess.
 pub fn percent(
     agent: Agent,
@@ -29,7 +30,7 @@ pub fn percent(
         return Some(percent);
     }
     let usage = transcript?;
-    let of_file = usage.window.filter(|_| agent == Agent::Codex);
+    let of_file = usage.window.filter(|_| host(agent).can.writes_window);
     let known = [of_file, windows.told, windows.configured, usage.window];
     of(usage.tokens.saturating_sub(usage.answered), known.into_iter().flatten().find(|window| *window > 0))
 }

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use agents::host;
 use change_set::{BytePath, ChangeSet, ChangedFile, How};
 use changes::{Repository, Request};
 use files::{Lock, LockError, TemporaryFile};
@@ -583,19 +584,11 @@ fn unfit(path: &Path) -> Option<String> {
 
 /// The notes file that the client reads at the beginning of a session.
 pub fn notes_of(agent: Agent) -> &'static str {
-    match agent {
-        Agent::Claude => "CLAUDE.md",
-        Agent::Gemini => "GEMINI.md",
-        Agent::Codex => "AGENTS.md",
-    }
+    host(agent).notes_file
 }
 
 fn co_author_of(agent: Agent) -> &'static str {
-    match agent {
-        Agent::Claude => "Claude <noreply@anthropic.com>",
-        Agent::Gemini => "Gemini CLI <noreply@google.com>",
-        Agent::Codex => "Codex <noreply@openai.com>",
-    }
+    host(agent).co_author
 }
 
 /// The notes as they were before the trouble; what is told of it where they cannot be.

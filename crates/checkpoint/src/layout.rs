@@ -182,6 +182,11 @@ impl Layout {
         self.run_checkpoints().join("lock")
     }
 
+    /// Who runs it, where hosts share the file system.
+    pub fn lease(&self) -> PathBuf {
+        self.run_checkpoints().join(".lease")
+    }
+
     pub fn checkpoint(&self, id: &str) -> Result<PathBuf, NameError> {
         Ok(self.run_checkpoints().join(Segment::visible("checkpoint", id)?.as_str()))
     }

@@ -120,6 +120,9 @@ fn run(layout: &Layout, keep: usize, sweep: Sweep, valid: Option<&str>) -> Resul
         }
         let _ = store.write_known(&known);
     }
+    if sweep != Sweep::IfWorthIt {
+        store.free_remotely(&|sha256| wanted.contains(sha256))?;
+    }
     drop(lock);
     (pruned.freed_files, pruned.freed_bytes) = (swept.objects, swept.bytes);
     Ok(pruned)

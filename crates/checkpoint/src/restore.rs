@@ -58,9 +58,11 @@ pub fn restore(layout: &Layout, artifacts: &[Artifact]) -> Result<Vec<String>, R
 pub fn can_restore(layout: &Layout, artifact: &Artifact) -> bool {
     let found = || {
         let checkpoints = checkpoints(&Folder::open(layout.root()).ok()?, layout.title()).ok()?;
-        Store::existing(&checkpoints).ok()??.object(&artifact.sha256).ok()
+        let store = Store::existing(&checkpoints).ok()??;
+        let sha256 = &artifact.sha256;
+        Some(store.object_identity(sha256).is_some() || store.is_remote(sha256, &store.known()))
     };
-    found().is_some()
+    found() == Some(true)
 }
 
 fn one(root: &Folder, store: &Store, artifact: &Artifact) -> Result<(), RestoreError> {

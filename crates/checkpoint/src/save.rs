@@ -300,7 +300,10 @@ pub(super) fn take_in(
         failed.fetch_or(taken.is_err(), Ordering::Relaxed);
         Some(taken)
     });
-    taken.into_iter().flatten().collect()
+    let taken = taken.into_iter().flatten().collect::<Result<Vec<_>, SaveError>>()?;
+    let stored = taken.iter().zip(artifacts).filter(|(_, artifact)| !artifact.is_reference);
+    store.put_remotely(stored.map(|(taken, _)| taken.artifact.sha256.as_str()), known)?;
+    Ok(taken)
 }
 
 /// So often a file that changes meanwhile is read again.
@@ -458,6 +461,7 @@ pub(super) fn remember(store: &Store, taken: &[StoredArtifact]) {
         {
             known.set_object(sha256.clone(), identity);
         }
+        store.note_remote(sha256, &known);
     }
     let _ = store.write_known(&known);
 }

@@ -8,6 +8,7 @@
 //!   So a name alone proves nothing: an object counts as there only where [`KnownFiles`] has seen it flushed.
 //! - After a failed flush the file is removed, never flushed again.
 //! - Saving holds the lock shared, and taking files away holds it alone.
+//! - With a [`RemoteStore`] behind it, a content that is missing here is fetched from there.
 
 mod known;
 
@@ -16,7 +17,7 @@ use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use files::{FileError, Folder, Lock, LockError, Sharing, TemporaryFile};
@@ -24,6 +25,7 @@ use files::{FileError, Folder, Lock, LockError, Sharing, TemporaryFile};
 use crate::hash::{self, Hashed};
 use crate::identity::Identity;
 use crate::layout::STORE;
+use crate::remote_store::{self, RemoteContent, RemoteError, RemoteStore};
 
 pub(crate) use known::{KnownFiles, LARGE};
 
@@ -39,6 +41,8 @@ pub enum StoreError {
     Copy { path: String, source: io::Error },
     #[error("cannot flush the copy of `{path}` in the store")]
     Flush { path: String, source: io::Error },
+    #[error("cannot keep artifacts in `{name}`")]
+    Remote { name: String, source: RemoteError },
 }
 
 #[derive(Debug)]
@@ -46,6 +50,9 @@ pub(crate) struct Store {
     folder: Folder,
     /// Flushing a new file here flushes its name, and the new folders that it is in.
     pub(crate) names_follow: bool,
+    /// The report title, whose contents are kept apart from those of others.
+    title: String,
+    remote: Option<Arc<dyn RemoteStore>>,
 }
 
 /// Nobody holds a lock longer than it takes to copy artifacts or to remove files.
@@ -74,6 +81,9 @@ impl Store {
     pub(crate) fn existing(checkpoints: &Folder) -> Result<Option<Self>, FileError> {
         match checkpoints.folder(STORE) {
             Ok(folder) => Self::of(folder).map(Some),
+            Err(error) if error.is_not_found() && remote_store::in_use().is_some() => {
+                Self::made(checkpoints).map(Some)
+            }
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
         }
@@ -81,7 +91,9 @@ impl Store {
 
     fn of(folder: Folder) -> Result<Self, FileError> {
         let names_follow = names_follow_files(folder.as_file());
-        Ok(Self { folder, names_follow })
+        let title = folder.path().parent().and_then(Path::parent).and_then(Path::file_name);
+        let title = title.map(|title| title.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(Self { folder, names_follow, title, remote: remote_store::in_use() })
     }
 
     /// For what is not yet in its place. Only those who hold the lock may have something in it.
@@ -127,13 +139,83 @@ impl Store {
         })
     }
 
-    /// The content of that hash, as far as its name says.
+    /// The content of that hash, as far as its name says; from the remote store if it is missing here.
     pub(crate) fn object(&self, sha256: &str) -> Result<File, FileError> {
+        match (self.local_object(sha256), &self.remote) {
+            (Err(error), Some(remote)) if error.is_not_found() => {
+                self.fetched(sha256, remote.as_ref(), error)
+            }
+            (found, _) => found,
+        }
+    }
+
+    fn local_object(&self, sha256: &str) -> Result<File, FileError> {
         self.folder.folder(prefix(sha256))?.file(sha256)
     }
 
+    fn fetched(&self, sha256: &str, remote: &dyn RemoteStore, missing: FileError) -> Result<File, FileError> {
+        let failed = FileError::failed("fetch what is missing in", self.folder.path());
+        let staging = self.temporary()?;
+        let mut temporary = TemporaryFile::new(&staging, "object", 0o600)?;
+        let fetched = remote.fetch(&self.title, sha256, temporary.file());
+        let Some(fetched) = fetched.map_err(|error| failed(io::Error::other(error)))? else {
+            return Err(missing);
+        };
+        let mode = if fetched.is_executable { 0o555 } else { 0o444 };
+        temporary.file().set_permissions(Permissions::from_mode(mode)).map_err(&failed)?;
+        let placed = self.place("what was fetched", &mut temporary, sha256);
+        placed.map_err(|error| failed(io::Error::other(error)))?;
+        self.local_object(sha256)
+    }
+
+    /// Puts contents of this store into the remote one, where there is one, unless they are known to be there.
+    pub(crate) fn put_remotely<'s>(
+        &self,
+        contents: impl Iterator<Item = &'s str>,
+        known: &KnownFiles,
+    ) -> Result<(), StoreError> {
+        let Some(remote) = &self.remote else { return Ok(()) };
+        let name = remote.name();
+        let mut wanted: Vec<&str> = contents.filter(|sha256| !known.is_remote(sha256, &name)).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let content = |sha256: &str| {
+            let file = self.local_object(sha256)?;
+            let mode = file.metadata().map_err(FileError::failed("look at", self.folder.path()))?.mode();
+            Ok(RemoteContent { sha256: sha256.to_owned(), file, is_executable: mode & 0o111 != 0 })
+        };
+        // So few are open at a time.
+        for some in wanted.chunks(256) {
+            let contents =
+                some.iter().map(|sha256| content(sha256)).collect::<Result<Vec<_>, FileError>>()?;
+            let put = remote.put(&self.title, contents);
+            put.map_err(|source| StoreError::Remote { name: name.clone(), source })?;
+        }
+        Ok(())
+    }
+
+    /// Notes what [`Store::put_remotely`] has put.
+    pub(crate) fn note_remote(&self, sha256: &str, known: &KnownFiles) {
+        // What is only referred to is not in the store.
+        if let Some(remote) = self.remote.as_ref().filter(|_| self.local_object(sha256).is_ok()) {
+            known.set_remote(sha256, &remote.name());
+        }
+    }
+
+    /// Whether it was put into the remote store that is in use.
+    pub(crate) fn is_remote(&self, sha256: &str, known: &KnownFiles) -> bool {
+        self.remote.as_ref().is_some_and(|remote| known.is_remote(sha256, &remote.name()))
+    }
+
+    /// Frees what is not wanted in the remote store, where there is one.
+    pub(crate) fn free_remotely(&self, is_wanted: &dyn Fn(&str) -> bool) -> Result<(), StoreError> {
+        let Some(remote) = &self.remote else { return Ok(()) };
+        let freed = remote.free(&self.title, is_wanted);
+        freed.map_err(|source| StoreError::Remote { name: remote.name(), source })
+    }
+
     pub(crate) fn object_identity(&self, sha256: &str) -> Option<Identity> {
-        Identity::of(&self.object(sha256).ok()?).ok()
+        Identity::of(&self.local_object(sha256).ok()?).ok()
     }
 
     /// Whether it was seen flushed, and has not been touched since.

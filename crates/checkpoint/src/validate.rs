@@ -210,7 +210,9 @@ impl Checker {
 
     fn in_store(&self, artifact: &Artifact, depth: Depth) -> bool {
         let Some(store) = &self.store else { return false };
-        if depth == Depth::Quick && store.has(&artifact.sha256, &self.known) {
+        let is_known =
+            || store.has(&artifact.sha256, &self.known) || store.is_remote(&artifact.sha256, &self.known);
+        if depth == Depth::Quick && is_known() {
             return true;
         }
         let Ok(file) = store.object(&artifact.sha256) else { return false };

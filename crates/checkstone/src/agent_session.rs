@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use agents::host;
 use journal::{Journal, Session};
 use stop::SESSIONS_LOOKED_AT;
 use transcript::Agent;
@@ -18,23 +19,27 @@ pub(crate) struct AgentSession {
 }
 
 impl AgentSession {
-    /// The session that calls. Gemini CLI tells its tools who calls, but not which session it is: there it is the one
+    /// The session that calls. Some clients tell their tools who calls, but not which session it is: there it is the one
     /// that was seen last in the repository.
     pub(crate) fn calling(
         journal: Option<&mut Journal>,
         repository: Option<&Path>,
     ) -> Result<Option<Self>, CommandError> {
-        for (agent, variable) in
-            [(Agent::Claude, environment::CLAUDE_SESSION), (Agent::Codex, environment::CODEX_SESSION)]
-        {
-            if let Some(id) = environment::read(variable).and_then(|id| id.into_string().ok()) {
-                return Ok(Some(Self { agent, id }));
-            }
+        match Self::caller() {
+            Some((agent, Some(id))) => Ok(Some(Self { agent, id })),
+            Some((agent, None)) => Self::latest(agent, journal, repository),
+            None => Ok(None),
         }
-        if environment::read(environment::GEMINI_CALLS).is_none() {
-            return Ok(None);
-        }
-        Self::latest(Agent::Gemini, journal, repository)
+    }
+
+    /// Whose agent calls, and in which session, if that is told.
+    pub(crate) fn caller() -> Option<(Agent, Option<String>)> {
+        let read = |variable: Option<&str>| environment::read(variable?).and_then(|id| id.into_string().ok());
+        let of_session =
+            |agent: Agent| read(host(agent).variables.session).map(|session| (agent, Some(session)));
+        let of_client = |agent: Agent| read(host(agent).variables.calls).map(|_| (agent, None));
+        let mut agents = Agent::ALL.into_iter();
+        agents.clone().find_map(of_session).or_else(|| agents.find_map(of_client))
     }
 
     /// The session of `agent` that was seen last in the repository.

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use agents::host;
 use transcript::Agent;
 
 use crate::environment;
@@ -27,18 +28,24 @@ pub(crate) struct ClientFiles {
 impl ClientFiles {
     /// `None` where there is no home.
     pub(crate) fn of(agent: Agent, scope: Scope<'_>) -> Option<Self> {
-        let (name, variable, file) = match agent {
-            Agent::Claude => (".claude", environment::CLAUDE_FOLDER, "settings.json"),
-            Agent::Gemini => (".gemini", environment::GEMINI_HOME, "settings.json"),
-            Agent::Codex => (".codex", environment::CODEX_FOLDER, "hooks.json"),
+        let places = &host(agent).files;
+        let variable =
+            places.folder_variable.and_then(|variable| Some((folder_in(variable.name)?, variable)));
+        let folder = match (scope, variable) {
+            (Scope::Project(root), _) => root.join(places.folder),
+            (Scope::User, Some((folder, variable))) if !variable.is_home => folder,
+            (Scope::User, variable) => {
+                let home = variable.map(|(home, _)| home).or_else(environment::home)?;
+                home.join(places.folder)
+            }
         };
-        let folder = match (scope, agent) {
-            (Scope::Project(root), _) => root.join(name),
-            (Scope::User, Agent::Gemini) => folder_in(variable).or_else(environment::home)?.join(name),
-            (Scope::User, _) => folder_in(variable).or_else(|| Some(environment::home()?.join(name)))?,
-        };
-        let settings = folder.join(file);
+        let settings = folder.join(places.settings);
         Some(Self { agent, folder, settings })
+    }
+
+    /// The file that only this person has of a repository's settings, where the client has such a file.
+    pub(crate) fn local(&self) -> Option<PathBuf> {
+        host(self.agent).files.local_settings.map(|name| self.folder.join(name))
     }
 
     /// Other files in which the hooks of this client can be switched off, this scope's own file first.
@@ -47,15 +54,9 @@ impl ClientFiles {
         let user = Self::of(self.agent, Scope::User).map(|files| files.settings);
         let project = root.and_then(|root| Self::of(self.agent, Scope::Project(root)));
         files.extend(user);
-        if self.agent == Agent::Claude {
-            files.extend(project.as_ref().map(|project| project.folder.join("settings.local.json")));
-        }
+        files.extend(project.as_ref().and_then(Self::local));
         files.extend(project.map(|project| project.settings));
-        files.extend(match self.agent {
-            Agent::Claude => Some(PathBuf::from("/etc/claude-code/managed-settings.json")),
-            Agent::Gemini => Some(PathBuf::from("/etc/gemini-cli/settings.json")),
-            Agent::Codex => None,
-        });
+        files.extend(host(self.agent).files.managed_settings.map(PathBuf::from));
         files.dedup();
         files
     }

@@ -2,10 +2,10 @@
 //! what the hook needs around it. Nothing here writes to the user's settings, repository or journal.
 
 pub(crate) mod client;
-pub(crate) mod codex_hooks;
 pub(crate) mod finding;
+pub(crate) mod hook_trust;
 pub(crate) mod newest_transcript;
 pub(crate) mod registered;
 pub(crate) mod rehearsal;
-pub(crate) mod rehearsed_turn;
+pub(crate) mod storage;
 pub(crate) mod surroundings;

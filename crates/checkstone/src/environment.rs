@@ -5,10 +5,11 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agents::HoldForm;
+use agents::{HoldForm, host};
 use changes::GitProgram;
 use jiff::tz::TimeZone;
 use stop::StopSettings;
+use transcript::Agent;
 
 /// The time zone, where it is not the machine's.
 pub(crate) const TIME_ZONE: &str = "TZ";
@@ -28,35 +29,17 @@ pub(crate) const SLUG: &str = "CHECKSTONE_SLUG";
 /// The estimated tokens above which a summary is warned about.
 pub(crate) const SUMMARY_WARNING: &str = "CHECKSTONE_SUMMARY_WARNING";
 
-/// Set by Claude Code in the environment of its tools: the session that calls.
-pub(crate) const CLAUDE_SESSION: &str = "CLAUDE_CODE_SESSION_ID";
-
-/// Set by Codex CLI in the environment of its tools: the session that calls.
-pub(crate) const CODEX_SESSION: &str = "CODEX_SESSION_ID";
-
-/// Set by Gemini CLI in the environment of its tools; it does not say which session calls.
-pub(crate) const GEMINI_CALLS: &str = "GEMINI_CLI";
-
-/// Set by Claude Code in the environment of its hooks: what it calls itself, with its version.
+/// Set by a client in the environment of its hooks: what it calls itself, with its version.
 pub(crate) const HARNESS: &str = "AI_AGENT";
 
 /// Set by tmux in its panes: `socket,process,session`.
 pub(crate) const TMUX: &str = "TMUX";
 
-/// The person's own shell, in which Codex CLI runs hooks.
+/// The person's own shell, in which some clients run hooks.
 pub(crate) const SHELL: &str = "SHELL";
 
 /// Where the user's own configuration is.
 pub(crate) const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
-
-/// Where Claude Code keeps its settings, instead of `~/.claude`.
-pub(crate) const CLAUDE_FOLDER: &str = "CLAUDE_CONFIG_DIR";
-
-/// Where Codex CLI keeps its settings, instead of `~/.codex`.
-pub(crate) const CODEX_FOLDER: &str = "CODEX_HOME";
-
-/// What Gemini CLI takes for the home folder that its `.gemini` is in.
-pub(crate) const GEMINI_HOME: &str = "GEMINI_CLI_HOME";
 
 /// The services that are switched on, `vercel` and `linear`, with a comma between them.
 pub(crate) const INTEGRATIONS: &str = "CHECKSTONE_INTEGRATIONS";
@@ -79,12 +62,18 @@ pub(crate) const WEBHOOK_URL: &str = "CHECKSTONE_WEBHOOK_URL";
 /// What is sent to that webhook is signed with this.
 pub(crate) const WEBHOOK_SECRET: &str = "CHECKSTONE_WEBHOOK_SECRET";
 
+/// The database that holds the record of runs, instead of the one in the configuration.
+pub(crate) const DATABASE: &str = "CHECKSTONE_DATABASE";
+
+/// The bucket that holds artifacts, instead of the one in the configuration.
+pub(crate) const STORE: &str = "CHECKSTONE_STORE";
+
 /// Where files lie that are gone when a command ends.
 pub(crate) const TMPDIR: &str = "TMPDIR";
 /// `1`: a loop runs the agent, and demands that everything is saved.
 pub(crate) const LOOP: &str = "CLAUDE_LOOP_ACTIVE";
 
-/// The folder in which Claude Code was started.
+/// The folder in which the client was started.
 pub(crate) const PROJECT: &str = "CLAUDE_PROJECT_DIR";
 
 /// How full the context has to be, in percent, for something to be saved.
@@ -128,12 +117,18 @@ pub(crate) fn all() -> Vec<(OsString, OsString)> {
 
 /// Whether one of the clients runs this as a tool of its agent.
 pub(crate) fn is_called_by_agent() -> bool {
-    [CLAUDE_SESSION, CODEX_SESSION, GEMINI_CALLS].into_iter().any(|variable| read(variable).is_some())
+    of_callers().any(|variable| read(variable).is_some())
+}
+
+/// The variables by which the clients tell their tools who calls.
+pub(crate) fn of_callers() -> impl Iterator<Item = &'static str> {
+    let variables = Agent::ALL.into_iter().map(|agent| &host(agent).variables);
+    variables.flat_map(|of| [of.session, of.calls]).flatten()
 }
 
 /// In which form the client that calls a hook takes a hold.
-pub(crate) fn hold_form() -> HoldForm {
-    HoldForm::of_harness(&read(HARNESS).unwrap_or_default().to_string_lossy())
+pub(crate) fn hold_form(agent: Agent) -> HoldForm {
+    HoldForm::of_harness(agent, &read(HARNESS).unwrap_or_default().to_string_lossy())
 }
 
 /// Whether the hooks are switched off altogether.

@@ -6,13 +6,14 @@ mod payload_input;
 mod prompt;
 mod session_start;
 mod stop;
+mod stranger;
 mod told;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use ::stop::{ClientEvent, SAME_DELIVERY, StopSettings, Stopwatch, Workplace, append_to_log};
-use agents::{Answer, Event, Payload};
+use agents::{Answer, Caller, Event, Payload};
 use autosave::Wish;
 use jiff::Timestamp;
 use journal::{Journal, OpenFor};
@@ -32,8 +33,9 @@ const GIT_LIMIT: Duration = Duration::from_secs(5);
 /// Answers one event; the text to print, or nothing.
 pub(crate) fn answer(agent: Agent, bytes: &[u8], stopwatch: Stopwatch) -> Option<String> {
     let state = environment::state_directory()?;
-    let payload = match Payload::parse(agent, bytes) {
-        Ok(payload) => payload,
+    let received = Payload::receive(agent, bytes, |variable| environment::read(variable).is_some());
+    let (caller, payload) = match received {
+        Ok(received) => received,
         Err(error) => {
             append_to_log(&state, &format!("{} pass: {error}", agent.name()));
             return None;
@@ -50,6 +52,8 @@ pub(crate) fn answer(agent: Agent, bytes: &[u8], stopwatch: Stopwatch) -> Option
     let (Some(session), Some(cwd), true) = (payload.session.clone(), payload.cwd.clone(), relevant) else {
         return None;
     };
+    // Another client may run the hooks of this one (L16).
+    let agent = payload.agent;
     if journal::switch::is_off(&state, agent.name(), &session) {
         return None;
     }
@@ -58,13 +62,14 @@ pub(crate) fn answer(agent: Agent, bytes: &[u8], stopwatch: Stopwatch) -> Option
     let now = Timestamp::now();
     let mut event = ClientEvent { payload, session, cwd, settings, now, stopwatch, is_dry_run: false };
     event.stopwatch.lap("start");
-    let decision = match kind.clone() {
-        Event::Stop => stop::decide(event),
-        Event::PromptSubmitted => prompt::record(event),
-        Event::SessionStart { source } => session_start::tell(&event, &source),
+    let decision = match (caller, kind.clone()) {
+        (Caller::Stranger(title), _) => stranger::pass(&event, title),
+        (_, Event::Stop) => stop::decide(event),
+        (_, Event::PromptSubmitted) => prompt::record(event),
+        (_, Event::SessionStart { source }) => session_start::tell(&event, &source),
         _ => record_session(event),
     };
-    decision.render(agent, &kind, environment::hold_form())
+    decision.render(agent, &kind, environment::hold_form(agent))
 }
 
 /// The end of a session, and a compaction that is about to begin: recorded, and where the user wants it, what was done is

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agents::registration::settings;
+use agents::{EventKind, host};
 use jiff::Timestamp;
 use journal::{Journal, JournalError, Registration};
 use transcript::Agent;
 
 use crate::clients::{ClientFiles, Scope};
-use crate::doctor::rehearsal::registered_stop;
 use crate::home_relative::home_relative;
 use crate::settings_file::SettingsFile;
 
@@ -106,18 +106,15 @@ pub(crate) fn any_is_there(root: Option<&Path>) -> bool {
     let is_there = |agent: Agent| {
         let mut files = candidates(agent, root).into_iter();
         let folder = ClientFiles::of(agent, Scope::User).map(|files| files.folder);
-        let names_us = |file: &str| {
-            let text = folder.as_ref().and_then(|folder| fs_err::read_to_string(folder.join(file)).ok());
-            text.is_some_and(|text| text.contains("checkstone"))
+        let is_elsewhere = |folder: &Path| {
+            let places = &host(agent).files;
+            let text =
+                places.hand_written.as_ref().map(|other| fs_err::read_to_string(folder.join(other.file)));
+            text.is_some_and(|text| text.is_ok_and(|text| text.contains("checkstone")))
+                || places.package.as_ref().is_some_and(|package| (package.is_installed)(folder))
         };
         files.any(|file| is_registered(agent, &file) != Some(false))
-            || match agent {
-                Agent::Gemini => {
-                    folder.as_ref().is_some_and(|folder| folder.join("extensions/checkstone").is_dir())
-                }
-                Agent::Codex => names_us("config.toml"),
-                Agent::Claude => false,
-            }
+            || folder.is_some_and(|folder| is_elsewhere(&folder))
     };
     Agent::ALL.into_iter().any(is_there)
 }
@@ -126,14 +123,13 @@ pub(crate) fn any_is_there(root: Option<&Path>) -> bool {
 fn candidates(agent: Agent, root: Option<&Path>) -> Vec<PathBuf> {
     let user = ClientFiles::of(agent, Scope::User);
     let project = root.and_then(|root| ClientFiles::of(agent, Scope::Project(root)));
-    let local = project.as_ref().filter(|_| agent == Agent::Claude);
-    let local = local.map(|project| project.folder.join("settings.local.json"));
+    let local = project.as_ref().and_then(ClientFiles::local);
     let files = user.into_iter().chain(project).map(|files| files.settings).chain(local);
     files.filter(|file| file.is_file()).collect()
 }
 
 fn agent_of(known: &Registration) -> Option<Agent> {
-    Agent::ALL.into_iter().find(|agent| agent.name() == known.agent)
+    Agent::named(&known.agent)
 }
 
 fn gone(known: &Registration, agent: Agent) -> MissingRegistration {
@@ -143,8 +139,9 @@ fn gone(known: &Registration, agent: Agent) -> MissingRegistration {
 /// Whether the client would call us at a stop by this file; `None` if it cannot be understood just now.
 fn is_registered(agent: Agent, file: &Path) -> Option<bool> {
     let Some(text) = SettingsFile::read(file).ok()?.text else { return Some(false) };
-    let has_stop = settings::find(agent, &text).ok()?.iter().any(|own| own.event == registered_stop(agent));
-    let has_plugin = agent == Agent::Claude && settings::has_plugin(&text);
+    let stop = host(agent).event_name(EventKind::Stop);
+    let has_stop = settings::find(agent, &text).ok()?.iter().any(|own| Some(own.event.as_str()) == stop);
+    let has_plugin = settings::has_plugin(agent, &text);
     Some((has_stop || has_plugin) && settings::switched_off(agent, &text).is_none())
 }
 

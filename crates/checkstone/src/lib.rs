@@ -5,7 +5,11 @@ mod agent_name;
 mod agent_session;
 mod arguments;
 mod asked_for;
+#[cfg(feature = "s3")]
+mod aws_profile;
 mod background;
+#[cfg(feature = "s3")]
+mod bucket_store;
 mod byte_size;
 mod clients;
 mod commands;
@@ -41,6 +45,7 @@ mod repository_policy;
 mod run_display;
 mod run_notification;
 mod run_project;
+mod run_storage;
 mod saving_environment;
 #[cfg(feature = "schema")]
 mod schemas;

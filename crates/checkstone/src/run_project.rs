@@ -14,6 +14,7 @@ use run::event::{Event, What};
 use run::executor::ExecutorChoice;
 use run::executor::slurm::SlurmSettings;
 use run::fingerprint;
+use run::hold::HoldError;
 use run::outlook::{self, Would};
 use run::plan::{Plan, Problems, Resources, SetParameter};
 use run::record::{self, Record, RecordError};
@@ -27,6 +28,7 @@ use crate::journal_access;
 use crate::own_program::OwnProgram;
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
+use crate::run_storage;
 
 /// So many mistakes of a plan are told at once.
 const MOST_PROBLEMS: usize = 50;
@@ -58,6 +60,7 @@ pub(crate) fn find(
     is_wanted: impl Fn(&FoundRun) -> bool,
     wanted: &str,
 ) -> Result<FoundRun, CommandError> {
+    run_storage::bring_runs(root)?;
     let Some(name) = name else {
         return runs::all(root).into_iter().find(is_wanted).ok_or_else(|| {
             CommandError::not_found(format!("there is no {wanted} in `{}`", root.display()))
@@ -173,7 +176,7 @@ pub(crate) fn engine_error(error: EngineError, run: &str) -> CommandError {
         | EngineError::Reserved { .. }
         | EngineError::OtherTitle { .. } => ErrorKind::Usage,
         EngineError::NoStage { .. } => ErrorKind::NotFound,
-        EngineError::Exists { .. } | EngineError::Busy => ErrorKind::Refused,
+        EngineError::Exists { .. } | EngineError::Busy { .. } => ErrorKind::Refused,
         EngineError::NoPython { .. } | EngineError::NoSlurm(_) | EngineError::EndJobs(_) => {
             ErrorKind::Environment
         }
@@ -182,10 +185,11 @@ pub(crate) fn engine_error(error: EngineError, run: &str) -> CommandError {
     let told = CommandError::of(kind, &error);
     match error {
         EngineError::Exists { .. } => told.hint(hint_at_resume(run)),
-        EngineError::Busy => told.hint(hint_at_running(run)),
+        EngineError::Busy { .. } => told.hint(hint_at_running(run)),
         EngineError::OtherTitle { .. } => {
             told.hint("`--recorded-plan` uses the plan that the run was started with")
         }
+        EngineError::Record(RecordError::Hold(HoldError::Lost { .. })) => told.hint(hint_at_running(run)),
         EngineError::NoPython { .. } => told
             .hint("install one that can: `cargo install --locked --path crates/checkstone --features full`"),
         EngineError::NoSlurm(_) => told
@@ -352,8 +356,9 @@ impl ParameterArguments {
 
 /// With Ctrl-C, SIGTERM and SIGHUP as requests to abort. A signal that somebody chose to have ignored stays ignored, such as
 /// SIGHUP by `nohup`; Ctrl-C is nobody's choice, since a shell without job control ignores it for all in its background.
-pub(crate) fn settings(jobs: usize, again: &[String]) -> Result<Settings, CommandError> {
+pub(crate) fn settings(root: &Path, jobs: usize, again: &[String]) -> Result<Settings, CommandError> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    run_storage::use_store(root)?;
     let interrupt = Arc::new(AtomicBool::new(false));
     let ignored = ignored_signals();
     let is_wanted = |signal: &i32| *signal == SIGINT || ignored & (1 << (signal - 1)) == 0;
@@ -367,6 +372,7 @@ pub(crate) fn settings(jobs: usize, again: &[String]) -> Result<Settings, Comman
         again: again.to_vec(),
         interrupt,
         is_secret: autosave::secrets::is_secret_variable,
+        hold: run_storage::hold(root)?,
         ..Settings::default()
     })
 }

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use agents::agent_that;
 use autosave::{SavingSettings, SwitchSources, Switches, wish};
 use gate::policy::{Autosave, Problems};
 use journal::Journal;
-use transcript::Agent;
 
 use crate::background;
 use crate::clients;
@@ -19,7 +19,7 @@ const GIT_LIMIT: Duration = Duration::from_secs(30);
 pub(crate) fn switches() -> SwitchSources {
     SwitchSources {
         is_looping: environment::read(environment::LOOP).is_some_and(|value| value == "1"),
-        client_folder: clients::home(Agent::Claude),
+        client_folder: agent_that(|host| host.files.has_execution_switches).and_then(clients::home),
         project: environment::read(environment::PROJECT).map(PathBuf::from),
         threshold: environment::read(environment::THRESHOLD)
             .and_then(|text| Switches::threshold_of(text.to_str()?)),

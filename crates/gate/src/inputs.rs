@@ -8,7 +8,7 @@ use outputs::Shown;
 use programs::repository::Repository;
 use programs::shell::{Directory, Intents};
 use serde::{Deserialize, Serialize};
-use transcript::{Agent, Call, Coverage, Kind, Options, Outcome, Reading, SessionState};
+use transcript::{Agent, Call, Coverage, Kind, Options, Outcome, Reading, SessionState, wakes_agent};
 
 use crate::correction::Correction;
 use crate::ledger_extract::LedgerExtract;
@@ -144,10 +144,10 @@ impl Waiting {
     }
 
     /// The same of a turn whose client cannot be asked any more what was still running. A check in the background wakes
-    /// Claude Code when it ends; a server never does (L7).
+    /// the agent of some clients when it ends; a server never does (L7).
     pub fn of_record(reading: &Reading) -> Option<Self> {
         let is_woken =
-            || reading.agent == Some(Agent::Claude) && reading.own_calls().iter().any(is_running_check);
+            || reading.agent.is_some_and(wakes_agent) && reading.own_calls().iter().any(is_running_check);
         Self::of_reading(reading).or_else(|| is_woken().then_some(Self::BackgroundTasks))
     }
 }

@@ -3,12 +3,13 @@
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
-use std::time::Duration;
 
-use files::{FileError, Lock, LockError, regular_file};
+use files::{FileError, regular_file};
 use serde::{Deserialize, Serialize};
 
 use checkpoint::layout::Layout;
+
+pub use crate::hold::is_taken;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -29,22 +30,6 @@ pub fn request_abort(layout: &Layout, stage: Option<&str>) -> Result<(), FileErr
     let mut file = regular_file::append(&path, 0o644)?;
     let written = line.and_then(|line| writeln!(file, "{line}"));
     written.map_err(FileError::failed("write the request", &path))
-}
-
-/// Processes that a killed owner had started hold its lock until they are gone, which takes them a moment.
-const LAST_MOMENTS: Duration = Duration::from_secs(1);
-
-/// Takes the run in hand; nobody else may until this is dropped. A dead owner, or a file with anything in it, blocks
-/// nobody (R11).
-pub fn take(layout: &Layout) -> Result<Lock, LockError> {
-    Lock::acquire(&layout.lock(), LAST_MOMENTS)
-}
-
-/// Whether a process has the run in hand now.
-pub fn is_taken(layout: &Layout) -> bool {
-    // Asking must not make a folder or a file where there is none.
-    layout.lock().symlink_metadata().is_ok()
-        && matches!(Lock::acquire(&layout.lock(), Duration::ZERO), Err(LockError::Busy { .. }))
 }
 
 #[derive(Debug)]

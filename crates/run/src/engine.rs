@@ -18,7 +18,6 @@ use std::time::{Duration, Instant};
 use checkpoint::FileHashes;
 use checkpoint::layout::{Layout, NameError};
 use checkpoint::manifest::Reason;
-use files::LockError;
 use jiff::Timestamp;
 use supervise::{Isolation, SweepError};
 
@@ -27,6 +26,7 @@ use crate::earlier_runs::EarlierRuns;
 use crate::event::{Accepted, Ending, Event, InstanceNote, What};
 use crate::executor::slurm::{EndJobsError, NoSlurmError};
 use crate::executor::{Executor, ExecutorChoice};
+use crate::hold::{HoldKind, TakeError};
 use crate::plan::{LONGEST_WITHOUT_CHECKPOINT, Plan, Problems, Resources, Stage};
 use crate::project_code::ProjectCode;
 use crate::publish::PublishError;
@@ -61,6 +61,8 @@ pub struct Settings {
     pub interrupt: Arc<AtomicBool>,
     /// Whether the value of an environment variable, by its name and itself, is a secret: it stays out of the record.
     pub is_secret: fn(&str, &str) -> bool,
+    /// How the run is taken in hand.
+    pub hold: HoldKind,
     /// Where stages are carried out.
     pub on: ExecutorChoice,
     /// A person confirmed that checkpoints from elsewhere may be loaded, also where that can run code.
@@ -80,6 +82,7 @@ impl Default for Settings {
             again: Vec::new(),
             interrupt: Arc::default(),
             is_secret: |_, _| false,
+            hold: HoldKind::default(),
             on: ExecutorChoice::Local,
             is_trusted: false,
         }
@@ -96,10 +99,10 @@ pub enum EngineError {
     Reserved { name: String },
     #[error("there is a run `{run}` of `{title}` already")]
     Exists { title: String, run: String },
-    #[error("the run is in the hands of another process")]
-    Busy,
+    #[error("the run is in the hands of {owner}")]
+    Busy { owner: String },
     #[error("cannot take the run in hand")]
-    Lock(#[source] LockError),
+    Take(#[source] TakeError),
     #[error(transparent)]
     Record(#[from] RecordError),
     #[error(transparent)]
@@ -289,6 +292,9 @@ impl<'a> Engine<'a> {
             }
             if let Some(report) = self.executor.poll(LOOK) {
                 self.receive(report)?;
+            }
+            if self.recorder.hold().is_lost() {
+                self.recorder.hold().check().map_err(RecordError::from)?;
             }
             self.look_for_requests()?;
             let is_due = |(due, _): &mut (Instant, usize)| *due <= Instant::now();

@@ -2,6 +2,8 @@
 
 mod attempt;
 pub mod control;
+#[cfg(feature = "postgres")]
+pub mod database_hold;
 mod earlier_runs;
 pub mod end_of_output;
 pub mod engine;
@@ -9,6 +11,7 @@ pub mod event;
 pub mod executor;
 pub mod fingerprint;
 pub mod graph;
+pub mod hold;
 mod input_content;
 pub mod job_file;
 mod marker_limit;
@@ -35,6 +38,7 @@ mod stage_now;
 mod stage_parts;
 mod stage_work;
 pub mod state;
+pub mod storage_settings;
 pub mod surroundings;
 
 #[cfg(not(feature = "python"))]

@@ -6,10 +6,11 @@ use std::path::Path;
 
 use checkpoint::layout::Layout;
 use checkpoint::{Room, StoreError};
-use files::{FileError, LockError};
+use files::FileError;
 use jiff::Timestamp;
 
 use crate::control;
+use crate::hold::{self, HoldError, HoldKind, TakeError};
 use crate::output::{ListedRun, PrunedRun, RunPruneOutput};
 use crate::record::Record;
 use crate::runs::{self, FoundRun};
@@ -20,8 +21,10 @@ pub enum PruneError {
     File(#[from] FileError),
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error(transparent)]
-    Lock(LockError),
+    #[error("cannot take the run `{run}` in hand")]
+    Take { run: String, source: TakeError },
+    #[error("cannot forget the run `{run}`")]
+    Forget { run: String, source: HoldError },
 }
 
 /// Which runs may go.
@@ -68,18 +71,20 @@ pub fn prunable(root: &Path, retention: RunRetention) -> Result<RunPruneOutput, 
 }
 
 /// Takes them away, and frees what only they held.
-pub fn prune(root: &Path, retention: RunRetention) -> Result<RunPruneOutput, PruneError> {
+pub fn prune(root: &Path, retention: RunRetention, kind: &HoldKind) -> Result<RunPruneOutput, PruneError> {
     let all = runs::all(root);
     let mut output = RunPruneOutput::default();
     for run in retention.expired(&all) {
         let listed = ListedRun::of(run);
         // Until it is gone nobody else may take it in hand; somebody may have been faster.
-        let _lock = match control::take(&run.layout) {
-            Ok(lock) => lock,
-            Err(LockError::Busy { .. }) => continue,
-            Err(error) => return Err(PruneError::Lock(error)),
+        let name = || run.layout.run().to_owned();
+        let hold = match hold::take(&run.layout, kind) {
+            Ok(hold) => hold,
+            Err(TakeError::Busy { .. }) => continue,
+            Err(source) => return Err(PruneError::Take { run: name(), source }),
         };
         output.add(listed, checkpoint::remove_run(&run.layout)?);
+        hold.forget().map_err(|source| PruneError::Forget { run: name(), source })?;
     }
     // Of every title, for a killed one may have left something to free.
     let mut titles: Vec<&Layout> = all.iter().map(|run| &run.layout).collect();

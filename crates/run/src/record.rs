@@ -7,12 +7,14 @@ use std::fs::File;
 use std::io::{self, BufRead as _, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use checkpoint::hash;
-use files::regular_file;
+use files::{atomic_file, regular_file};
 use jiff::Timestamp;
 
 use crate::event::{Accepted, Ending, Event, FORMAT, InstanceNote, What};
+use crate::hold::{AloneHold, HoldError, RunHold};
 use crate::plan::{Plan, Problems, SetParameter};
 use crate::secret_values::{self, SecretValues, WITHHELD};
 use crate::state::{RunState, StageState, TransitionError};
@@ -39,6 +41,8 @@ pub enum RecordError {
         path.display()
     )]
     Removed { path: PathBuf },
+    #[error(transparent)]
+    Hold(#[from] HoldError),
     #[error(transparent)]
     Transition(#[from] TransitionError),
 }
@@ -308,12 +312,13 @@ impl Tail {
     }
 }
 
-/// Appends to a record. There is one of it at a time: whoever has the run's lock.
+/// Appends to a record. There is one of it at a time: whoever has the run in hand.
 #[derive(Debug)]
 pub struct Recorder {
     path: PathBuf,
     file: File,
     record: Record,
+    hold: Arc<dyn RunHold>,
     /// After a failed write or flush nobody knows what is on the disk.
     is_broken: bool,
 }
@@ -321,11 +326,20 @@ pub struct Recorder {
 impl Recorder {
     /// Begins the record of a new run with its first event. The folder must be there.
     pub fn create(path: &Path, at: Timestamp, planned: What) -> Result<(Self, Event), RecordError> {
+        Self::create_held(path, at, planned, Arc::new(AloneHold))
+    }
+
+    pub(crate) fn create_held(
+        path: &Path,
+        at: Timestamp,
+        planned: What,
+        hold: Arc<dyn RunHold>,
+    ) -> Result<(Self, Event), RecordError> {
         let failed = |source| RecordError::Create { path: path.to_owned(), source };
         let event = Event { sequence: 1, at, what: planned };
         let record = Record::begin(path, event.clone())?;
         let file = regular_file::append_to_new(path, 0o644).map_err(|error| failed(error.into()))?;
-        let mut recorder = Self { path: path.to_owned(), file, record, is_broken: false };
+        let mut recorder = Self { path: path.to_owned(), file, record, hold, is_broken: false };
         recorder.write(std::slice::from_ref(&event))?;
         if let Some(folder) = path.parent() {
             files::sync_directory(folder).map_err(|error| failed(error.into()))?;
@@ -335,15 +349,32 @@ impl Recorder {
 
     /// Goes on with a record; what is torn at its end is cut off.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
-        let bytes = read_bytes(path)?;
+        Self::open_held(path, Arc::new(AloneHold))
+    }
+
+    pub(crate) fn open_held(path: &Path, hold: Arc<dyn RunHold>) -> Result<Self, RecordError> {
+        let bytes = match hold.committed()? {
+            Some(committed) => committed,
+            None => read_bytes(path)?,
+        };
         let record = Record::of_bytes(path, &bytes)?;
         let failed = |source| RecordError::Write { path: path.to_owned(), source };
+        // An owner that was paused has the file open: what it still writes goes into one without a name. What it was told
+        // is recorded was written before it last checked its token, and so before this was read.
+        if hold.may_have_rival() {
+            atomic_file::write(path, &bytes, 0o644).map_err(|error| failed(error.into()))?;
+        }
         let file = regular_file::append_to_existing(path).map_err(|error| failed(error.into()))?;
         let whole = whole_length(&bytes);
         if whole < bytes.len() {
             file.set_len(whole as u64).and_then(|()| file.sync_all()).map_err(failed)?;
         }
-        Ok(Self { path: path.to_owned(), file, record, is_broken: false })
+        Ok(Self { path: path.to_owned(), file, record, hold, is_broken: false })
+    }
+
+    /// By which others of this process can tell whether the run is still in its hands.
+    pub(crate) fn hold(&self) -> &Arc<dyn RunHold> {
+        &self.hold
     }
 
     pub fn record(&self) -> &Record {
@@ -382,27 +413,32 @@ impl Recorder {
         if self.is_broken {
             return Err(RecordError::Broken { path: self.path.clone() });
         }
+        self.hold.confirm().inspect_err(|_| self.is_broken = true)?;
         // What is written to a file without a name is lost, and nobody would notice before the end.
         if self.file.metadata().is_ok_and(|metadata| metadata.nlink() == 0) {
             self.is_broken = true;
             return Err(RecordError::Removed { path: self.path.clone() });
         }
         let mut lines = Vec::new();
-        let written = events
-            .iter()
-            .try_for_each(|event| {
-                serde_json::to_writer(&mut lines, event)?;
-                lines.push(b'\n');
-                Ok(())
-            })
-            .and_then(|()| {
-                self.file.write_all(&lines)?;
-                let is_durable = events.iter().any(|event| event.what.is_durable());
-                if is_durable { self.file.sync_data() } else { Ok(()) }
-            });
+        let written = events.iter().try_for_each(|event| {
+            serde_json::to_writer(&mut lines, event)?;
+            lines.push(b'\n');
+            Ok(())
+        });
+        if written.is_ok() {
+            self.hold.commit(events, &lines).inspect_err(|_| self.is_broken = true)?;
+        }
+        let written = written.and_then(|()| {
+            self.file.write_all(&lines)?;
+            let is_durable = events.iter().any(|event| event.what.is_durable());
+            if is_durable { self.file.sync_data() } else { Ok(()) }
+        });
         written.map_err(|source| {
             self.is_broken = true;
             RecordError::Write { path: self.path.clone(), source }
-        })
+        })?;
+        // Again, now that it is written: somebody who took the run over meanwhile may not have read it.
+        self.hold.confirm().inspect_err(|_| self.is_broken = true)?;
+        Ok(())
     }
 }

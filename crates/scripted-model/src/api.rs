@@ -1,6 +1,7 @@
 //! Which API a client speaks, whether it asks for the agent's next step, and the answer in that API's events.
 
 mod anthropic;
+mod chat;
 mod gemini;
 mod openai;
 
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 use crate::http::Answer;
 use crate::scenario::{Call, Step};
 
-/// The APIs of the three clients.
+/// The APIs that clients speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Api {
@@ -22,6 +23,8 @@ pub enum Api {
     Openai,
     /// Gemini CLI.
     Gemini,
+    /// Whatever can be pointed to chat completions.
+    Chat,
 }
 
 /// What an answer is made with.
@@ -46,11 +49,12 @@ impl AnswerContext<'_> {
 const ANSWER_TOKENS: u64 = 42;
 
 /// What is answered to whatever is no request for the agent's next step, such as for a title or whether somebody is there.
-pub(crate) fn side_answer(api: Option<Api>, path: &str) -> Answer {
+pub(crate) fn side_answer(api: Option<Api>, path: &str, body: &Value) -> Answer {
     match api {
         Some(Api::Anthropic) => anthropic::side(path),
         Some(Api::Openai) => openai::side(path),
         Some(Api::Gemini) => gemini::side(path),
+        Some(Api::Chat) => chat::side(path, body),
         // A list of models is asked for at times; an empty one leaves the client with those it knows.
         None => Answer::ok(json!({"models": []})),
     }
@@ -58,12 +62,13 @@ pub(crate) fn side_answer(api: Option<Api>, path: &str) -> Answer {
 
 impl Api {
     pub(crate) fn of_path(path: &str) -> Option<Self> {
-        const PLACES: [(&str, Api); 5] = [
+        const PLACES: [(&str, Api); 6] = [
             ("/v1/messages", Api::Anthropic),
             ("/responses", Api::Openai),
             (":generateContent", Api::Gemini),
             (":streamGenerateContent", Api::Gemini),
             (":countTokens", Api::Gemini),
+            ("/chat/completions", Api::Chat),
         ];
         PLACES.into_iter().find(|(place, _)| path.contains(place)).map(|(_, api)| api)
     }
@@ -74,6 +79,7 @@ impl Api {
             Self::Anthropic => anthropic::is_turn(path, body),
             Self::Openai => openai::is_turn(path, body),
             Self::Gemini => gemini::is_turn(path, body),
+            Self::Chat => chat::is_turn(path, body),
         }
     }
 
@@ -82,6 +88,7 @@ impl Api {
             Self::Anthropic => anthropic::user_texts(body),
             Self::Openai => openai::user_texts(body),
             Self::Gemini => gemini::user_texts(body),
+            Self::Chat => chat::user_texts(body),
         }
     }
 
@@ -90,6 +97,7 @@ impl Api {
             Self::Anthropic => anthropic::answer(step, place, body),
             Self::Openai => openai::answer(step, place, body),
             Self::Gemini => gemini::answer(step, place),
+            Self::Chat => chat::answer(step, place, body),
         }
     }
 }

@@ -8,23 +8,83 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use files::{BoundedChild, Bounds, ChildError};
-use serde_json::{Value, json};
+use serde_json::Value;
+use transcript::Agent;
 
 use crate::screen::Screen;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Client {
-    Claude,
-    Gemini,
-    /// With a model that works in “code mode”, as the newer ones do (0.166 and later).
-    Codex,
-    /// With a model that calls each tool by its name.
-    CodexPlainTools,
+/// How one client is installed, settled, started and told where its model is.
+#[derive(Debug)]
+pub struct ClientForm {
+    /// The folder of its settings in the home.
+    folder: &'static str,
+    /// The newest version that is tested, and the one before it, which is still supported.
+    pub versions: [&'static str; 2],
+    /// The tests that make no sense with each of them, by the beginnings of their names.
+    pub skipped_tests: [&'static [&'static str]; 2],
+    /// The packages of npm that it consists of, on this kind of machine and in this version.
+    pub packages: fn(machine: &str, version: &str) -> Vec<String>,
+    /// Where its program is then.
+    pub program: fn(machine: &str) -> ClientProgram,
+    /// Writes the settings that a headless run needs; what else is in them stays.
+    settle: fn(&Installed<'_>) -> io::Result<()>,
+    /// Writes what a person at the screen has answered before: sign-in, theme, whether the folder is trusted.
+    settle_screen: fn(&Installed<'_>) -> io::Result<()>,
+    /// What it is started with at a screen, and what it shows when it is ready.
+    screen: (&'static [&'static str], &'static str),
+    /// What it is started with for one prompt, in a new session or in the latest one.
+    prompt: fn(prompt: &str, goes_on: bool) -> Vec<String>,
+    environment: fn(&Installed<'_>, &mut Command),
+    /// How it calls its tools, where its model is asked for chat completions.
+    pub(crate) chat: Option<ChatDialect>,
 }
 
-/// A model of Codex CLI 0.166 that works in code mode, and one of every version that does not.
-const CODE_MODE_MODEL: &str = "gpt-6.1-sol";
-const PLAIN_TOOLS_MODEL: &str = "gpt-5.5";
+/// Paths in the folder of an installation.
+#[derive(Debug)]
+pub enum ClientProgram {
+    At(String),
+    Script { node: String, script: String },
+}
+
+/// The tools of a client whose model is asked for chat completions.
+#[derive(Debug)]
+pub(crate) struct ChatDialect {
+    /// Those that run, read, write and edit.
+    pub(crate) tools: [&'static str; 4],
+    /// What else the tool that runs a command must be given.
+    pub(crate) run: &'static [(&'static str, bool)],
+}
+
+macro_rules! clients {
+    ($($host:ident $name:ident,)*) => {
+        $(mod $name;)*
+
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Client {
+            $($host,)*
+            /// With a model that calls each tool by its name, not in “code mode” (0.166 and later).
+            CodexPlainTools,
+        }
+
+        impl Client {
+            pub fn host(self) -> Agent {
+                match self {
+                    $(Self::$host => Agent::$host,)*
+                    Self::CodexPlainTools => Agent::Codex,
+                }
+            }
+        }
+
+        /// How the client of this host is used.
+        pub fn form(host: Agent) -> &'static ClientForm {
+            match host {
+                $(Agent::$host => &$name::CLIENT,)*
+            }
+        }
+    };
+}
+
+transcript::each_host!(clients);
 
 /// A client with a home of its own.
 #[derive(Clone, Debug)]
@@ -66,102 +126,41 @@ impl Run {
 impl Client {
     /// As `checkstone hook` is told.
     pub fn agent(self) -> &'static str {
-        match self {
-            Self::Claude => "claude",
-            Self::Gemini => "gemini",
-            Self::Codex | Self::CodexPlainTools => "codex",
-        }
+        self.host().name()
     }
 }
 
 impl Installed<'_> {
-    /// Writes the settings that a headless run needs; what else is in them stays.
-    pub fn settle(&self) -> io::Result<()> {
-        for folder in [".claude", ".gemini", ".codex", "tmp"] {
-            fs_err::create_dir_all(self.home.join(folder))?;
-        }
-        match self.client {
-            Client::Claude => Ok(()),
-            Client::Gemini => {
-                let settings = self.home.join(".gemini/settings.json");
-                if settings.exists() { Ok(()) } else { fs_err::write(settings, GEMINI_SETTINGS) }
-            }
-            Client::Codex => self.codex_settings(CODE_MODE_MODEL),
-            Client::CodexPlainTools => self.codex_settings(PLAIN_TOOLS_MODEL),
-        }
+    fn form(&self) -> &'static ClientForm {
+        form(self.client.host())
     }
 
-    /// Writes what a person at the screen has answered before: sign-in, theme, whether the folder is trusted; for after
-    /// [`Self::settle`].
-    pub fn settle_screen(&self) -> io::Result<()> {
-        match self.client {
-            Client::Claude => {
-                let folder = json!({"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true});
-                let state = json!({
-                    "hasCompletedOnboarding": true,
-                    "theme": "dark",
-                    "bypassPermissionsModeAccepted": true,
-                    "customApiKeyResponses": {"approved": ["none"], "rejected": []},
-                    "projects": {self.folder.to_string_lossy(): folder},
-                });
-                fs_err::write(self.home.join(".claude.json"), state.to_string())
-            }
-            Client::Gemini => Ok(()),
-            Client::Codex | Client::CodexPlainTools => {
-                let file = self.home.join(".codex/config.toml");
-                let settings = fs_err::read_to_string(&file)?;
-                let folder = json!(self.folder);
-                // A daemon would outlive the screen.
-                let settings = format!(
-                    "{settings}daemon_auto_start = false\n\n[projects.{folder}]\ntrust_level = \"trusted\"\n"
-                );
-                fs_err::write(file, settings)
-            }
+    /// Writes the settings that a headless run needs; what else is in them stays.
+    pub fn settle(&self) -> io::Result<()> {
+        for folder in [self.form().folder, "tmp"] {
+            fs_err::create_dir_all(self.home.join(folder))?;
         }
+        (self.form().settle)(self)
+    }
+
+    /// Writes what a person at the screen has answered before; for after [`Self::settle`].
+    pub fn settle_screen(&self) -> io::Result<()> {
+        (self.form().settle_screen)(self)
     }
 
     /// The client at a screen, which lets the agent do everything without asking.
     pub fn screen(&self) -> io::Result<Screen> {
         let mut command = Command::new(self.program);
         self.environment(&mut command);
-        let shown = match self.client {
-            Client::Claude => {
-                command.args(["--permission-mode", "bypassPermissions"]);
-                "bypass permissions on"
-            }
-            Client::Gemini => {
-                command.args(["--approval-mode", "yolo"]);
-                "Type your message"
-            }
-            Client::Codex | Client::CodexPlainTools => {
-                command.arg("--dangerously-bypass-approvals-and-sandbox");
-                command.arg("--dangerously-bypass-hook-trust");
-                "? for shortcuts"
-            }
-        };
+        let (arguments, shown) = self.form().screen;
+        command.args(arguments);
         Screen::start_until(&command, &self.home.join("tmp/screen"), shown)
     }
 
     /// One prompt, in a new session or in the latest one, until the client has ended by itself.
     pub fn prompt(&self, prompt: &str, goes_on: bool, limit: Duration) -> io::Result<Run> {
         let mut command = Command::new(self.program);
-        match self.client {
-            Client::Claude => {
-                command.args(["-p", prompt, "--permission-mode", "bypassPermissions"]);
-                command.args(["--output-format", "stream-json", "--verbose"]);
-                command.args(goes_on.then_some("--continue"));
-            }
-            Client::Gemini => {
-                command.args(["-p", prompt, "--approval-mode", "yolo", "--output-format", "stream-json"]);
-                command.args(if goes_on { &["--resume", "latest"][..] } else { &[] });
-            }
-            Client::Codex | Client::CodexPlainTools => {
-                command.args(["exec", "--json", "--dangerously-bypass-approvals-and-sandbox"]);
-                // Trust is a person's to give, in the client itself.
-                command.arg("--dangerously-bypass-hook-trust");
-                command.args(if goes_on { &["resume", "--last"][..] } else { &[] }).arg(prompt);
-            }
-        }
+        command.args((self.form().prompt)(prompt, goes_on));
         self.run(command, limit)
     }
 
@@ -174,24 +173,7 @@ impl Installed<'_> {
         for name in ["GIT_AUTHOR", "GIT_COMMITTER"] {
             command.env(format!("{name}_NAME"), "Ann").env(format!("{name}_EMAIL"), "ann@example.org");
         }
-        match self.client {
-            Client::Claude => {
-                command.env("ANTHROPIC_BASE_URL", self.address).env("ANTHROPIC_API_KEY", "none");
-                command.env("CLAUDE_CODE_TMPDIR", self.home.join("tmp"));
-                for switch in CLAUDE_SWITCHES {
-                    command.env(switch, "1");
-                }
-            }
-            Client::Gemini => {
-                command.env("GOOGLE_GEMINI_BASE_URL", self.address).env("GEMINI_API_KEY", "none");
-                command.env("GEMINI_TELEMETRY_ENABLED", "false").env("GEMINI_CLI_TRUST_WORKSPACE", "true");
-                // One process, not two.
-                command.env("GEMINI_CLI_NO_RELAUNCH", "true").env("NO_BROWSER", "1");
-            }
-            Client::Codex | Client::CodexPlainTools => {
-                command.env("SCRIPTED_MODEL_KEY", "none");
-            }
-        }
+        (self.form().environment)(self, command);
     }
 
     fn run(&self, mut command: Command, limit: Duration) -> io::Result<Run> {
@@ -219,52 +201,12 @@ impl Installed<'_> {
         Ok(Run { status, lines, stderr })
     }
 
-    fn codex_settings(&self, model: &str) -> io::Result<()> {
-        let settings = CODEX_SETTINGS.replace("{model}", model).replace("{address}", self.address);
-        fs_err::write(self.home.join(".codex/config.toml"), settings)
+    /// Writes settings where there are none.
+    fn settle_with(&self, file: &str, settings: &str) -> io::Result<()> {
+        let file = self.home.join(file);
+        if file.exists() { Ok(()) } else { fs_err::write(file, settings) }
     }
 }
 
 /// Events of a client are shorter.
 const LONGEST_LINE: usize = 64 << 20;
-
-const CLAUDE_SWITCHES: &[&str] = &[
-    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
-    "DISABLE_TELEMETRY",
-    "DISABLE_AUTOUPDATER",
-    "DISABLE_ERROR_REPORTING",
-    // Root may not skip permissions anywhere else.
-    "IS_SANDBOX",
-];
-
-const GEMINI_SETTINGS: &str = r#"{
-  "security": {"auth": {"selectedType": "gemini-api-key"}},
-  "privacy": {"usageStatisticsEnabled": false},
-  "telemetry": {"enabled": false},
-  "general": {"disableAutoUpdate": true, "disableUpdateNag": true, "enableAutoUpdate": false}
-}
-"#;
-
-const CODEX_SETTINGS: &str = r#"model = "{model}"
-model_provider = "scripted"
-check_for_update_on_startup = false
-
-[model_providers.scripted]
-name = "scripted"
-base_url = "{address}/v1"
-wire_api = "responses"
-env_key = "SCRIPTED_MODEL_KEY"
-requires_openai_auth = false
-supports_websockets = false
-request_max_retries = 1
-stream_max_retries = 1
-
-[analytics]
-enabled = false
-
-[features]
-apps = false
-plugins = false
-remote_plugin = false
-enable_request_compression = false
-"#;

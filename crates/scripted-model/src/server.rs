@@ -227,7 +227,7 @@ impl Shared {
             answered: None,
         };
         let Some(api) = turn else {
-            let answer = api::side_answer(request.api, &request.path);
+            let answer = api::side_answer(request.api, &request.path, &request.body);
             return (self.note(request), answer);
         };
         let texts = request.user_texts();

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use agents::host;
 use gate::Waived;
 use journal::{Journal, JournalError, Session, SessionId, Turn, TurnId, UnjudgedTurns, Writing};
 use serde::{Deserialize, Serialize};
-use transcript::Agent;
 
 use crate::client_event::ClientEvent;
 
@@ -76,8 +76,9 @@ impl KnownTurn {
         journal.read(|reader| {
             known.session = reader.session(event.agent(), &event.session)?;
             let Some(session) = &known.session else { return Ok(known) };
-            known.turn = match (&known.key, event.payload.agent) {
-                (Some(key), Agent::Claude | Agent::Codex) => match reader.turn(session.id, key)? {
+            let has_keys = host(event.payload.agent).payload.turn.is_some();
+            known.turn = match known.key.as_ref().filter(|_| has_keys) {
+                Some(key) => match reader.turn(session.id, key)? {
                     // A key that no prompt announced may be a notification's: it belongs to the turn before.
                     None if !known_prompt => reader.latest_turn(session.id)?,
                     turn => turn,

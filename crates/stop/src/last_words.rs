@@ -1,10 +1,11 @@
-//! The turn as the client wrote it down. Claude Code writes its last lines up to 90 ms after it has called us (T21).
+//! The turn as the client wrote it down. Some write the last lines up to 150 ms after they have called us (T21).
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use agents::host;
 use journal::UnjudgedTurns;
-use transcript::{Agent, Options, Reading, TurnStart};
+use transcript::{Options, Reading, TurnStart};
 
 use crate::client_event::ClientEvent;
 
@@ -23,9 +24,15 @@ pub fn read(event: &ClientEvent, span: Option<&UnjudgedTurns>) -> Reading {
     });
     let options = gate::reading_options(Some(event.payload.agent));
     let options = Options { first_window: FIRST_WINDOW, since, ..options };
-    match &event.payload.transcript {
-        Some(path) => transcript::read(path, &options),
-        None => transcript::read_bytes(&[], &options),
+    let Some(path) = &event.payload.transcript else { return transcript::read_bytes(&[], &options) };
+    let reading = transcript::read(path, &options);
+    // Another host's lines can look like this one's, and like a turn in which nothing was done (L16).
+    let is_empty = reading.calls.is_empty() && reading.coverage.records > 0;
+    match is_empty.then(|| transcript::writer(path)).flatten() {
+        Some(writer) if writer != event.payload.agent => {
+            transcript::read(path, &Options { agent: Some(writer), ..options })
+        }
+        _ => reading,
     }
 }
 
@@ -37,7 +44,7 @@ pub(crate) fn are_there(event: &ClientEvent, reading: &Reading) -> bool {
 
 /// Whether they can still come: the other clients have written everything when they call us.
 pub(crate) fn may_come(event: &ClientEvent, reading: &Reading) -> bool {
-    let is_late = event.payload.agent == Agent::Claude && event.payload.transcript.is_some();
+    let is_late = host(event.payload.agent).can.writes_late && event.payload.transcript.is_some();
     is_late && !are_there(event, reading)
 }
 

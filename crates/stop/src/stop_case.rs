@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use agents::host;
 use change_set::{ChangeSet, Scope};
 use changes::{Baseline, Pending, Request, Touched, Unseen};
 use gate::policy::{Policy, Proof, SecondStop};
@@ -196,7 +197,8 @@ impl StopCase {
         let known = known.map_err(StopError::Journal)?;
         event.stopwatch.lap("turn");
         let holds = self.holds(&known, &shown);
-        let hold_received = holds > 0 && shown.is_marked;
+        let is_told = !host(event.payload.agent).can.records_holds && event.payload.stop_hook_active;
+        let hold_received = holds > 0 && (shown.is_marked || is_told);
         let waiting = shown.waiting(event, &self.root);
         let ShownTurn { turn, mut inputs, usage, is_whole, .. } = shown;
         let prompt = turn.map(|turn| turn.prompt);

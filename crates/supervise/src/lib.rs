@@ -28,6 +28,7 @@ mod limits;
 pub mod marker;
 mod memory;
 mod output;
+mod process_identity;
 mod processes;
 mod record;
 mod shim;
@@ -49,7 +50,8 @@ pub use command::{Command, Isolated, Isolation, SpawnError};
 pub use controls::{Cause, Controls};
 pub use ending::{Ending, How, Observed, OutputKept, Signal, Stall, StallLooks, StallSignal, Status};
 pub use limits::{Grace, HARD_LIMIT_AFTER, Limits, StallInterrupt, Stalls};
-pub use record::{SweepError, Swept, sweep};
+pub use process_identity::ProcessIdentity;
+pub use record::{SweepError, Swept, sweep, sweep_replaced};
 pub use stall::Vitals;
 
 use self::output::Keeper;

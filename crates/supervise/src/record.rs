@@ -112,7 +112,7 @@ impl Identity {
 }
 
 /// Which start of the machine this is. Asked once.
-fn boot() -> io::Result<String> {
+pub(super) fn boot() -> io::Result<String> {
     static BOOT: OnceLock<String> = OnceLock::new();
     if let Some(known) = BOOT.get() {
         return Ok(known.clone());
@@ -131,6 +131,18 @@ fn ourselves(proc: &OwnedFd) -> Identity {
 /// the record. Without a record there is nothing to do. Where that supervisor is alive it is left in peace, with all
 /// that belongs to it.
 pub fn sweep(path: &Path) -> Result<Swept, SweepError> {
+    sweep_unless(path, |supervisor, proc| supervisor.process(proc).is_some())
+}
+
+/// As [`sweep`], also of a supervisor that is alive: it was paused or cut off, and somebody else has its work now.
+pub fn sweep_replaced(path: &Path) -> Result<Swept, SweepError> {
+    sweep_unless(path, |_, _| false)
+}
+
+fn sweep_unless(
+    path: &Path,
+    is_in_charge: impl Fn(&Identity, &OwnedFd) -> bool,
+) -> Result<Swept, SweepError> {
     let text = match fs_err::read(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Swept::default()),
@@ -141,7 +153,7 @@ pub fn sweep(path: &Path) -> Result<Swept, SweepError> {
     if let Ok(record) = serde_json::from_slice::<Record>(&text) {
         let proc = processes::open().map_err(|error| SweepError::Processes(error.into()))?;
         if boot().map_err(SweepError::Processes)? == record.boot {
-            if record.supervisor.process(&proc).is_some() {
+            if is_in_charge(&record.supervisor, &proc) {
                 return Err(SweepError::Alive { record: path.to_owned(), pid: record.supervisor.pid });
             }
             (swept.killed, swept.survivors) = clear(&proc, &record);

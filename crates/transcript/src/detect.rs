@@ -1,26 +1,17 @@
 //! Which format a transcript has, from its content.
 
-use crate::format::possible_writers;
-use crate::model::Agent;
+use crate::agent::Agent;
+use crate::format::{self, DocumentFormat, possible_writers};
 use crate::source::Source;
 use crate::window::ReverseLines;
 
 /// How the bytes are laid out.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Format {
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Layout {
     /// One record a line.
-    Lines(Agent),
-    /// Gemini's older single document.
-    GeminiDocument,
-}
-
-impl Format {
-    pub(crate) fn agent(self) -> Agent {
-        match self {
-            Self::Lines(agent) => agent,
-            Self::GeminiDocument => Agent::Gemini,
-        }
-    }
+    Lines,
+    /// A single document.
+    Document(&'static DocumentFormat),
 }
 
 /// Lines looked at from the end. One would do, were it not torn or of a kind that several clients write.
@@ -35,14 +26,23 @@ const WINDOW: u64 = 16 * 1024;
 /// Enough of a document to tell it from lines.
 const DOCUMENT_HEAD: u64 = 4 * 1024;
 
-/// The format; `named` where the caller knows the client.
-pub(crate) fn format(source: &Source<'_>, named: Option<Agent>) -> Option<Format> {
-    if named.is_none_or(|agent| agent == Agent::Gemini) && is_document(source) {
-        return Some(Format::GeminiDocument);
+/// Whose transcript it is, and how it is laid out; `named` where the caller knows the client.
+pub(crate) fn layout(source: &Source<'_>, named: Option<Agent>) -> Option<(Agent, Layout)> {
+    let of_document = |agent: Agent| Some((agent, format::of(agent).document.as_ref()?));
+    let mut documents = named.as_ref().map_or(&Agent::ALL[..], std::slice::from_ref).iter().copied();
+    if let Some((agent, format)) = documents.find_map(of_document)
+        && is_document(source)
+    {
+        return Some((agent, Layout::Document(format)));
     }
     if let Some(agent) = named {
-        return Some(Format::Lines(agent));
+        return Some((agent, Layout::Lines));
     }
+    writer(source).map(|agent| (agent, Layout::Lines))
+}
+
+/// Who wrote the lines of a transcript, where they tell.
+pub(crate) fn writer(source: &Source<'_>) -> Option<Agent> {
     let mut votes = [0_usize; Agent::ALL.len()];
     let mut lines = ReverseLines::new(source, WINDOW, 64 * WINDOW);
     for left in (0..LINES).rev() {
@@ -61,7 +61,7 @@ pub(crate) fn format(source: &Source<'_>, named: Option<Agent>) -> Option<Format
         }
     }
     let (most, agent) = votes.into_iter().zip(Agent::ALL).max_by_key(|(votes, _)| *votes)?;
-    (most > 0 && votes.iter().filter(|votes| **votes == most).count() == 1).then_some(Format::Lines(agent))
+    (most > 0 && votes.iter().filter(|votes| **votes == most).count() == 1).then_some(agent)
 }
 
 /// A document begins with a brace on a line of its own, or is one line with messages in it.

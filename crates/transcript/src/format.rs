@@ -1,30 +1,88 @@
 //! One normaliser per format: a line in, a [`Record`] out. They never fail; a line that they cannot read is a
-//! record that is not understood.
+//! record that is not understood. What else there is to know of a host's files is in its [`HostFormat`].
 
-pub(crate) mod claude;
-mod claude_calls;
-mod claude_line;
-mod claude_result;
-pub(crate) mod codex;
-mod codex_calls;
-mod codex_output;
-mod codex_script;
 pub(crate) mod content;
-pub(crate) mod gemini;
-pub(crate) mod gemini_document;
-mod patch;
+pub(crate) mod function_calls;
 
 use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use jiff::Timestamp;
 use memchr::memmem::Finder;
 use serde::Deserialize;
 use text::WordFinder;
 
 use self::content::Present;
+use crate::agent::Agent;
 use crate::entry::Record;
 use crate::json_reader::{self, RawJson};
-use crate::model::Agent;
+
+/// What is to be known of the transcripts of one host.
+#[derive(Debug)]
+pub(crate) struct HostFormat {
+    /// What one line says.
+    pub(crate) record: fn(&str) -> Record,
+    /// Whether a line looks as if this host wrote it.
+    pub(crate) wrote: fn(&LineShape<'_>) -> bool,
+    /// The older format, in which a session is one document.
+    pub(crate) document: Option<DocumentFormat>,
+    /// Whether a text in the person's name is the client's own.
+    pub(crate) is_own_prompt: fn(&str) -> bool,
+    /// What is in a line before the turn that can say something about it: files that the agent knows, sub-agents that it launched.
+    pub(crate) session_signs: LazyLock<WordFinder>,
+    pub(crate) subagents: SubagentFiles,
+    /// No prompt ever belongs to an earlier one.
+    pub(crate) has_single_prompts: bool,
+    /// More tokens in use than the model's window has mean a variant of it with a larger one.
+    pub(crate) has_long_variants: bool,
+    /// What ends in the background wakes the agent.
+    pub(crate) wakes_agent: bool,
+}
+
+/// A session that is one JSON document.
+#[derive(Debug)]
+pub(crate) struct DocumentFormat {
+    /// The messages in a document.
+    pub(crate) messages: for<'a> fn(&'a str) -> DocumentMessages<'a>,
+    /// What one of them says.
+    pub(crate) record: fn(RawJson<'_>) -> Record,
+}
+
+/// The messages of a document, as written. Of a torn one those before the tear, and `torn`.
+pub(crate) struct DocumentMessages<'a> {
+    pub(crate) messages: Vec<RawJson<'a>>,
+    pub(crate) torn: bool,
+}
+
+/// Files, each with the id of its sub-agent.
+pub(crate) type IdentifiedFiles = Vec<(String, PathBuf)>;
+
+/// Where the sub-agents of a session write what they do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SubagentFiles {
+    /// In no file of their own.
+    None,
+    /// All files in the session's own folder, those that were written to since.
+    Listed(fn(&Path, Timestamp) -> IdentifiedFiles),
+    /// The files of the sub-agents that a turn names.
+    Named(fn(&Path, &[String]) -> IdentifiedFiles),
+}
+
+macro_rules! formats {
+    ($($host:ident $name:ident,)*) => {
+        $(mod $name;)*
+
+        /// What is to be known of the transcripts of `agent`.
+        pub(crate) fn of(agent: Agent) -> &'static HostFormat {
+            match agent {
+                $(Agent::$host => &$name::FORMAT,)*
+            }
+        }
+    };
+}
+
+crate::each_host!(formats);
 
 /// What one line of `agent`'s transcript says.
 pub(crate) fn record(agent: Agent, line: &[u8]) -> Record {
@@ -37,39 +95,36 @@ pub(crate) fn record(agent: Agent, line: &[u8]) -> Record {
     if !text.trim_start().starts_with('{') {
         return Record::not_understood();
     }
-    match agent {
-        Agent::Claude => claude::record(&text),
-        Agent::Gemini => gemini::record(&text),
-        Agent::Codex => codex::record(&text),
-    }
+    (of(agent).record)(&text)
 }
 
 /// Whether a prompt that a client submits is the client's own text, not a person's.
 pub fn is_text_of_client(agent: Agent, prompt: &str) -> bool {
-    let prompt = prompt.trim();
-    match agent {
-        Agent::Claude => prompt.starts_with(claude::TASK_NOTIFICATION),
-        Agent::Gemini => gemini::is_injected(prompt),
-        Agent::Codex => false,
-    }
+    (of(agent).is_own_prompt)(prompt.trim())
+}
+
+/// Whether what ends in the background wakes the agent of this client.
+pub fn wakes_agent(agent: Agent) -> bool {
+    of(agent).wakes_agent
 }
 
 /// The keys by which the clients' lines are told apart.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct LineShape<'a> {
+pub(crate) struct LineShape<'a> {
     #[serde(borrow)]
-    r#type: Option<RawJson<'a>>,
-    timestamp: Option<Present>,
-    payload: Option<Present>,
-    session_id: Option<Present>,
-    uuid: Option<Present>,
-    leaf_uuid: Option<Present>,
-    project_hash: Option<Present>,
+    pub(crate) r#type: Option<RawJson<'a>>,
+    pub(crate) timestamp: Option<Present>,
+    pub(crate) payload: Option<Present>,
+    pub(crate) session_id: Option<Present>,
+    pub(crate) uuid: Option<Present>,
+    pub(crate) leaf_uuid: Option<Present>,
+    pub(crate) project_hash: Option<Present>,
+    pub(crate) provenance: Option<Present>,
     #[serde(rename = "$set")]
-    set: Option<Present>,
+    pub(crate) set: Option<Present>,
     #[serde(rename = "$rewindTo")]
-    rewind_to: Option<Present>,
+    pub(crate) rewind_to: Option<Present>,
 }
 
 /// The clients by which a line looks as if it was written.
@@ -78,55 +133,12 @@ pub(crate) fn possible_writers(line: &str) -> Vec<Agent> {
     let Some(shape) = is_object.then(|| json_reader::from_str::<LineShape<'_>>(line).ok()).flatten() else {
         return Vec::new();
     };
-    let is_typed = shape.r#type.is_some();
-    Agent::ALL
-        .into_iter()
-        .filter(|agent| match agent {
-            Agent::Claude => {
-                let has_id = shape.session_id.is_some() || shape.uuid.is_some() || shape.leaf_uuid.is_some();
-                is_typed && shape.payload.is_none() && has_id
-            }
-            Agent::Gemini => {
-                shape.set.is_some()
-                    || shape.rewind_to.is_some()
-                    || shape.project_hash.is_some()
-                    || (shape.uuid.is_none() && shape.r#type.is_some_and(|kind| kind.get() == r#""gemini""#))
-            }
-            Agent::Codex => is_typed && shape.timestamp.is_some() && shape.payload.is_some(),
-        })
-        .collect()
+    Agent::ALL.into_iter().filter(|agent| (of(*agent).wrote)(&shape)).collect()
 }
 
-/// Whether a line before the turn can say something about it: files that the agent knows, sub-agents that it launched.
+/// Whether a line before the turn can say something about it.
 pub(crate) fn tells_of_session(agent: Agent, line: &[u8]) -> bool {
-    static CLAUDE: LazyLock<WordFinder> = LazyLock::new(|| {
-        WordFinder::new(&[
-            r#""file_path":"#,
-            r#""notebook_path":"#,
-            r#""isAsync":true"#,
-            "<task-notification>",
-            r#""task_id":"#,
-        ])
-    });
-    static GEMINI: LazyLock<WordFinder> = LazyLock::new(|| WordFinder::new(&[r#""toolCalls":"#]));
-    static CODEX: LazyLock<WordFinder> = LazyLock::new(|| {
-        WordFinder::new(&[
-            "*** ",
-            r#""changes":"#,
-            r#""type":"read""#,
-            r#"{\"task_name\":"#,
-            r#"{\"agent_id\":"#,
-            r#""agent_message","id":"#,
-            "<subagent_notification>",
-            "close_agent",
-        ])
-    });
-    let signs = match agent {
-        Agent::Claude => &CLAUDE,
-        Agent::Gemini => &GEMINI,
-        Agent::Codex => &CODEX,
-    };
-    signs.find(line, 0).is_some()
+    of(agent).session_signs.find(line, 0).is_some()
 }
 
 /// The value of the first `"type"` in the first bytes of a line. Formats that write their type before the

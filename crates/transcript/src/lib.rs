@@ -11,6 +11,7 @@
 //!
 #![doc = include_str!("../README.md")]
 
+mod agent;
 mod command_output;
 mod detect;
 mod edit_nature;
@@ -36,12 +37,13 @@ mod walked_subagents;
 mod window;
 mod windows_path;
 
+pub use agent::Agent;
 pub use command_output::CommandOutput;
 pub use edit_nature::EditNature;
 pub use file_edit::FileEdit;
-pub use format::is_text_of_client;
-pub use model::{Agent, Call, Coverage, Extent, Kind, Message, Outcome, Reading, Turn, Usage};
-pub use reader::{Options, TurnStart, read, read_bytes};
+pub use format::{is_text_of_client, wakes_agent};
+pub use model::{Call, Coverage, Extent, Kind, Message, Outcome, Reading, Turn, Usage};
+pub use reader::{Options, TurnStart, read, read_bytes, writer};
 pub use render::{plain, visible};
 pub use session_state::SessionState;
 pub use unreadable::Unreadable;

@@ -4,32 +4,10 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::agent::Agent;
 use crate::command_output::CommandOutput;
 use crate::file_edit::FileEdit;
 use crate::session_state::SessionState;
-
-/// A client whose transcripts are understood.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Agent {
-    Claude,
-    Gemini,
-    Codex,
-}
-
-impl Agent {
-    pub const ALL: [Self; 3] = [Self::Claude, Self::Gemini, Self::Codex];
-
-    /// The name used in commands and in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Claude => "claude",
-            Self::Gemini => "gemini",
-            Self::Codex => "codex",
-        }
-    }
-}
 
 /// Everything that was understood of the last turn of a transcript.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -5,11 +5,12 @@ use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::detect::{self, Format};
+use crate::agent::Agent;
+use crate::detect::{self, Layout};
 use crate::entry::{Entry, Prompt, Record};
-use crate::format::{self, gemini_document};
+use crate::format::{self, DocumentFormat};
 use crate::kept_texts::KeptTexts;
-use crate::model::{Agent, Coverage, Extent, Reading, Turn};
+use crate::model::{Coverage, Extent, Reading, Turn};
 use crate::session_state::SessionWatch;
 use crate::source::Source;
 use crate::timeline::{self, Placed, Timeline};
@@ -83,22 +84,26 @@ pub fn read_bytes(bytes: &[u8], options: &Options) -> Reading {
     read_source(&Source::Bytes(bytes), options, None)
 }
 
+/// Whose lines the transcript at `path` has, by their content, where they tell.
+pub fn writer(path: &Path) -> Option<Agent> {
+    detect::writer(&Source::open(path).ok()?)
+}
+
 fn read_source(source: &Source<'_>, options: &Options, path: Option<&Path>) -> Reading {
     if source.len() == 0 {
         return Reading::unavailable(options.agent, Unreadable::Empty.to_string());
     }
-    let Some(format) = detect::format(source, options.agent) else {
+    let Some((agent, layout)) = detect::layout(source, options.agent) else {
         let mut reading = Reading::unavailable(None, Unreadable::UnknownClient.to_string());
         reading.coverage.records = count_last_lines(source);
         return reading;
     };
-    let turn_before = |end: u64| match format {
-        Format::Lines(agent) => {
+    let turn_before = |end: u64| match layout {
+        Layout::Lines => {
             source.before(end).map(|source| turn_of_lines(&source, agent, options)).ok_or(Unreadable::Empty)
         }
-        Format::GeminiDocument => turn_of_document(source, options, end),
+        Layout::Document(format) => turn_of_document(source, format, options, end),
     };
-    let agent = format.agent();
     let read_turn = |turn: FoundTurn| {
         let (reading, _) = reading(agent, turn, |timeline, turn| {
             if let Some(path) = path {
@@ -336,11 +341,16 @@ pub(crate) fn number_lines(source: &Source<'_>, records: &mut [Placed], seen: &[
     }
 }
 
-fn turn_of_document(source: &Source<'_>, options: &Options, end: u64) -> Result<FoundTurn, Unreadable> {
+fn turn_of_document(
+    source: &Source<'_>,
+    format: &DocumentFormat,
+    options: &Options,
+    end: u64,
+) -> Result<FoundTurn, Unreadable> {
     let mut turn = TurnRecords::default();
     let mut reached_start = true;
     let mut lines = HashMap::new();
-    let mut records = records_of_document(source, options)?;
+    let mut records = records_of_document(source, format, options)?;
     records.retain(|placed| placed.offset < end || end == source.len());
     while let Some(placed) = records.pop() {
         lines.insert(placed.offset, placed.line);
@@ -358,7 +368,11 @@ fn turn_of_document(source: &Source<'_>, options: &Options, end: u64) -> Result<
 }
 
 /// All records of a single document, in its order.
-pub(crate) fn records_of_document(source: &Source<'_>, options: &Options) -> Result<Vec<Placed>, Unreadable> {
+pub(crate) fn records_of_document(
+    source: &Source<'_>,
+    format: &DocumentFormat,
+    options: &Options,
+) -> Result<Vec<Placed>, Unreadable> {
     if source.len() > options.max_bytes {
         return Err(Unreadable::TooLarge(source.len()));
     }
@@ -367,7 +381,7 @@ pub(crate) fn records_of_document(source: &Source<'_>, options: &Options) -> Res
     read.map_err(Unreadable::Stopped)?;
     let text = String::from_utf8_lossy(&bytes);
     let start = text.as_ptr() as usize;
-    let document = gemini_document::messages(text.trim_start_matches('\u{feff}'));
+    let document = (format.messages)(text.trim_start_matches('\u{feff}'));
     let mut records = Vec::with_capacity(document.messages.len() + 1);
     let mut newlines = 0;
     let mut position = 0;
@@ -376,7 +390,7 @@ pub(crate) fn records_of_document(source: &Source<'_>, options: &Options) -> Res
         newlines +=
             memchr::memchr_iter(b'\n', text.as_bytes().get(position..offset).unwrap_or_default()).count();
         position = position.max(offset);
-        let record = gemini_document::record(*message).marked(options.mark);
+        let record = (format.record)(*message).marked(options.mark);
         records.push(Placed { record, offset: offset as u64, line: Some(newlines as u64 + 1) });
     }
     if document.torn {

@@ -2,15 +2,15 @@
 //! were made, so they are merged into its timeline by time.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::path::Path;
 
 use jiff::Timestamp;
 
+use crate::agent::Agent;
 use crate::entry::{Entry, Record};
-use crate::format;
+use crate::format::{self, SubagentFiles};
 use crate::kept_texts::KeptTexts;
-use crate::model::{Agent, Call, Turn};
+use crate::model::{Call, Turn};
 use crate::reader::{Options, number_lines};
 use crate::source::Source;
 use crate::timeline::{self, Placed, Timeline};
@@ -18,9 +18,6 @@ use crate::window::ReverseLines;
 
 /// More files than a turn has ever started.
 const MOST_FILES: usize = 256;
-
-/// The clock of the file system and that of the client may differ by a little.
-const SLACK: jiff::SignedDuration = jiff::SignedDuration::from_secs(2);
 
 /// Adds the calls that sub-agents made since the turn began.
 pub(crate) fn add_calls(
@@ -31,15 +28,12 @@ pub(crate) fn add_calls(
     options: &Options,
 ) {
     let Some(began) = turn.started_at else { return };
-    let files = match agent {
-        Agent::Claude => {
-            let mut files = claude_files(transcript, began);
-            files.truncate(MOST_FILES);
-            files
-        }
-        Agent::Codex => codex_files(transcript, &timeline.subagents),
-        Agent::Gemini => gemini_files(transcript, &timeline.subagents),
+    let mut files = match format::of(agent).subagents {
+        SubagentFiles::None => return,
+        SubagentFiles::Listed(since) => since(transcript, began),
+        SubagentFiles::Named(named) => named(transcript, &timeline.subagents),
     };
+    files.truncate(MOST_FILES);
     let mut budget = options.max_bytes;
     let mut found = Vec::new();
     for (id, path) in files {
@@ -72,77 +66,6 @@ pub(crate) fn merge(timeline: &mut Timeline, found: Vec<(String, Vec<Call>)>) {
             message.calls_before = calls.partition_point(earlier);
         }
     }
-}
-
-/// `<session>/subagents/agent-<id>.jsonl`, those written to since the turn began.
-pub(crate) fn claude_files(transcript: &Path, began: Timestamp) -> Vec<(String, PathBuf)> {
-    let folder = transcript.with_extension("").join("subagents");
-    let Ok(entries) = fs_err::read_dir(folder) else { return Vec::new() };
-    let mut files = Vec::new();
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let id = name.to_str().and_then(|name| name.strip_prefix("agent-")?.strip_suffix(".jsonl"));
-        // No symbolic link is followed: a link in there is not the client's doing.
-        let (Some(id), Ok(metadata)) = (id, entry.metadata()) else { continue };
-        let touched = metadata.modified().ok().and_then(|time: SystemTime| Timestamp::try_from(time).ok());
-        let stale =
-            touched.is_some_and(|touched| touched.saturating_add(SLACK).is_ok_and(|late| late < began));
-        if metadata.is_file() && !stale {
-            files.push((id.to_owned(), entry.path()));
-        }
-    }
-    files.sort();
-    files
-}
-
-/// `rollout-<time>-<id>.jsonl` beside the parent's file, for the ids that the turn names.
-pub(crate) fn codex_files(transcript: &Path, named: &[String]) -> Vec<(String, PathBuf)> {
-    let (false, Some(folder)) = (named.is_empty(), transcript.parent()) else { return Vec::new() };
-    let Ok(entries) = fs_err::read_dir(folder) else { return Vec::new() };
-    let mut files = Vec::new();
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let stem = name.to_str().and_then(|name| name.strip_prefix("rollout-")?.strip_suffix(".jsonl"));
-        let id = stem.and_then(|stem| named.iter().find(|id| stem.ends_with(id.as_str())));
-        if let (Some(id), Ok(metadata)) = (id, entry.metadata())
-            && metadata.is_file()
-        {
-            files.push((id.clone(), entry.path()));
-        }
-    }
-    files.sort();
-    files.truncate(MOST_FILES);
-    files
-}
-
-/// `<session id>/<id>.jsonl` beside the parent's file, whose name ends in the first part of the session's id.
-pub(crate) fn gemini_files(transcript: &Path, named: &[String]) -> Vec<(String, PathBuf)> {
-    let stem = transcript.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    let session = stem.rsplit('-').next().unwrap_or_default();
-    let (false, false, Some(folder)) = (named.is_empty(), session.is_empty(), transcript.parent()) else {
-        return Vec::new();
-    };
-    let Ok(entries) = fs_err::read_dir(folder) else { return Vec::new() };
-    let mut files = Vec::new();
-    for entry in entries.flatten() {
-        let is_session = entry.file_name().to_str().is_some_and(|name| name.starts_with(session))
-            && entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if !is_session {
-            continue;
-        }
-        // The id is the client's, but it comes from a file: it must not lead anywhere else.
-        for id in
-            named.iter().filter(|id| id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'))
-        {
-            let path = entry.path().join(format!("{id}.jsonl"));
-            if fs_err::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file()) {
-                files.push((id.clone(), path));
-            }
-        }
-    }
-    files.sort();
-    files.truncate(MOST_FILES);
-    files
 }
 
 /// The calls of one file, from the last one back to the turn's beginning.

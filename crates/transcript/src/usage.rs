@@ -1,7 +1,9 @@
 //! How much of the context is in use, and how large the window of a known model is.
 
+use crate::agent::Agent;
 use crate::entry::ContextUse;
-use crate::model::{Agent, Usage};
+use crate::format;
+use crate::model::Usage;
 
 /// Windows by the beginning of the model's name. A model that is not listed has an unknown window: better no
 /// percentage than a wrong one.
@@ -21,12 +23,11 @@ const LONG_CONTEXT: u64 = 1_000_000;
 pub(crate) fn usage(agent: Agent, context: ContextUse) -> Usage {
     let ContextUse { tokens, answered, window, model } = context;
     let known = model.as_deref().and_then(window_of);
-    let window = match (window.filter(|window| *window > 0), agent) {
-        (Some(window), _) => Some(window),
+    let has_long_variants = format::of(agent).has_long_variants;
+    let window = window.filter(|window| *window > 0).or_else(|| {
         // More in use than fits: it must be the long-context variant.
-        (None, Agent::Claude) => known.map(|window| if tokens > window { LONG_CONTEXT } else { window }),
-        (None, _) => known,
-    };
+        known.map(|window| if has_long_variants && tokens > window { LONG_CONTEXT } else { window })
+    });
     let percent = window.map(|window| tokens.saturating_mul(100) / window);
     Usage { tokens, answered, window, percent, model }
 }

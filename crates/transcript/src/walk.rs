@@ -10,11 +10,13 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::detect::{self, Format};
+use crate::agent::Agent;
+use crate::detect::{self, Layout};
 use crate::entry::{Entry, Record, Standing};
+use crate::format;
 use crate::forward::ForwardLines;
 use crate::kept_texts::KeptTexts;
-use crate::model::{Agent, Reading};
+use crate::model::Reading;
 use crate::reader::{self, Counts, FoundTurn, Options, is_blank, record_of, records_of_document};
 use crate::session_state::SessionWatch;
 use crate::source::Source;
@@ -136,11 +138,12 @@ impl<'a> Walk<'a> {
         if length == 0 {
             return Err(Unreadable::Empty);
         }
-        let format = detect::format(&source, options.agent).ok_or(Unreadable::UnknownClient)?;
-        let agent = format.agent();
-        let records = match format {
-            Format::Lines(_) => Records::Lines { lines: ForwardLines::new(source, CHUNK), number: 0 },
-            Format::GeminiDocument => Records::Document(records_of_document(&source, options)?.into_iter()),
+        let (agent, layout) = detect::layout(&source, options.agent).ok_or(Unreadable::UnknownClient)?;
+        let records = match layout {
+            Layout::Lines => Records::Lines { lines: ForwardLines::new(source, CHUNK), number: 0 },
+            Layout::Document(format) => {
+                Records::Document(records_of_document(&source, format, options)?.into_iter())
+            }
         };
         Ok(Self {
             agent,
@@ -281,8 +284,7 @@ impl<'a> Walk<'a> {
 
     /// Whether the turn that begins at `place` can never turn out to have begun earlier.
     fn is_sealed(&mut self, place: usize) -> bool {
-        // No prompt of Gemini CLI's belongs to an earlier one.
-        if self.agent == Agent::Gemini {
+        if format::of(self.agent).has_single_prompts {
             return true;
         }
         let Some(opening) = self.kept.get(place) else { return true };

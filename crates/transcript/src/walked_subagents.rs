@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
+use crate::agent::Agent;
+use crate::format::{self, SubagentFiles};
 use crate::forward::ForwardLines;
 use crate::kept_texts::KeptTexts;
-use crate::model::{Agent, Call, Turn};
+use crate::model::{Call, Turn};
 use crate::reader::{Options, is_blank, record_of};
 use crate::source::Source;
 use crate::subagents::{self, made_at};
@@ -54,10 +56,11 @@ impl WalkedSubagents {
         let Some(began) = turn.started_at else { return };
         self.find(timeline);
         let (agent, named) = (self.agent, &timeline.subagents);
+        let are_listed = matches!(format::of(agent).subagents, SubagentFiles::Listed(_));
         let mut budget = options.max_bytes;
         let mut found = Vec::new();
         for file in &mut self.files {
-            let is_meant = agent == Agent::Claude || named.contains(&file.id);
+            let is_meant = are_listed || named.contains(&file.id);
             let is_later = until.is_some_and(|until| file.began.is_some_and(|began| began >= until));
             if is_meant && !is_later {
                 found.push((file.id.clone(), file.calls(agent, began, until, &mut budget)));
@@ -67,14 +70,14 @@ impl WalkedSubagents {
         subagents::merge(timeline, found);
     }
 
-    /// Claude Code's are listed once; the others are named by the turns that start them.
+    /// They are listed once, or named by the turns that start them.
     fn find(&mut self, timeline: &Timeline) {
         let Some(transcript) = &self.transcript else { return };
-        let mut found = match self.agent {
-            Agent::Claude if self.listed => return,
-            Agent::Claude => subagents::claude_files(transcript, Timestamp::MIN),
-            Agent::Codex => subagents::codex_files(transcript, &timeline.subagents),
-            Agent::Gemini => subagents::gemini_files(transcript, &timeline.subagents),
+        let mut found = match format::of(self.agent).subagents {
+            SubagentFiles::None => return,
+            SubagentFiles::Listed(_) if self.listed => return,
+            SubagentFiles::Listed(since) => since(transcript, Timestamp::MIN),
+            SubagentFiles::Named(named) => named(transcript, &timeline.subagents),
         };
         self.listed = true;
         found.truncate(MOST_FILES);

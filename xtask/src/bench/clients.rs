@@ -20,9 +20,13 @@ use scripted_model::{Client, Installed, Scenario, Server, Settings};
 
 use super::row::Row;
 use super::{median_stop, milliseconds, percentile};
-use crate::clients;
+use crate::clients::{self, Generation};
 use crate::process;
 use crate::release;
+
+/// How many milliseconds later a turn may be over in each client.
+const LIMITS: [(Client, u32); 4] =
+    [(Client::Claude, 60), (Client::Gemini, 60), (Client::Codex, 40), (Client::Qwen, 60)];
 
 /// No turn takes a tenth of this.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -44,10 +48,10 @@ const EMPTY: &str = "/bin/true";
 
 pub(crate) fn run(turns: usize) -> Result<Vec<Row>, String> {
     let machine = clients::machine().ok_or("the clients have no packages for this machine")?;
-    let programs = clients::install(&clients::CURRENT, machine)?;
+    let generation = Generation::Current;
+    let programs = clients::install(generation, &LIMITS.map(|(client, _)| client.host()), machine)?;
     println!("building…");
     let checkstone = release::build()?;
-    let versions = &clients::CURRENT;
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let repository = repository(folder.path())?;
     println!(
@@ -56,11 +60,9 @@ pub(crate) fn run(turns: usize) -> Result<Vec<Row>, String> {
     println!("| client | without | empty hook | with | added | limit | inside our process |");
     println!("|---|---|---|---|---|---|---|");
     let (mut parts, mut rows) = (Vec::new(), Vec::new());
-    for (client, name, version, program, limit) in [
-        (Client::Claude, "Claude Code", versions.claude, &programs.claude, 60),
-        (Client::Gemini, "Gemini CLI", versions.gemini, &programs.gemini, 60),
-        (Client::Codex, "Codex CLI", versions.codex, &programs.codex, 40),
-    ] {
+    for (client, limit) in LIMITS {
+        let (name, version) = (agents::host(client.host()).title, generation.version(client.host()));
+        let program = programs.of(client.host())?;
         let homes = folder.path().join(client.agent());
         let bench = ClientsBench { client, program, homes: &homes, repository: &repository };
         let measured = bench.measure(&checkstone, turns)?;

@@ -1,10 +1,7 @@
 //! Our entries in the text of a client's settings: found, added, taken away, and everything else left as it is, byte
 //! for byte. Pure: a text in, a text out. Where a text is not surely understood, it is an error and nothing else.
-//!
-//! What the real clients do with an unusual file decides what is refused here:
-//! - Claude Code ignores a file with comments or trailing commas without a word, and accepts a byte order mark; Codex
-//!   ignores a file with any of the three. Gemini CLI accepts comments, and does not start on the other two.
-//! - Of two equal names the clients take the last, Codex none; a person may mean either.
+//! What the client does with an unusual file decides what is refused. Of two equal names most take the last, some none; a person may
+//! mean either.
 
 use serde_json::Value;
 use transcript::Agent;
@@ -13,6 +10,7 @@ use super::json_text::{JsonText, Member};
 use super::layout::{Addition, Edit, Layout, applied};
 use super::own_call::OwnCall;
 use super::{Entry, Lists, Registration, status_line};
+use crate::host::{Switch, host};
 
 const HOOKS: &str = "hooks";
 
@@ -37,11 +35,7 @@ pub enum SettingsError {
 
 /// How people call the client.
 pub fn client(agent: Agent) -> &'static str {
-    match agent {
-        Agent::Claude => "Claude Code",
-        Agent::Gemini => "Gemini CLI",
-        Agent::Codex => "Codex CLI",
-    }
+    host(agent).title
 }
 
 /// One of our entries, and the event that it stands under.
@@ -107,7 +101,7 @@ pub fn add(text: &str, registration: &Registration, gone: &[String]) -> Result<S
 /// The text without any entry of ours. What gets empty by that goes too, unless it was there `before`.
 pub fn remove(agent: Agent, text: &str, before: Option<&str>) -> Result<String, SettingsError> {
     let text = without_hooks(agent, text, before)?;
-    if agent == Agent::Claude { status_line::remove(&text) } else { Ok(text) }
+    if host(agent).can.has_status_line { status_line::remove(agent, &text) } else { Ok(text) }
 }
 
 fn without_hooks(agent: Agent, text: &str, before: Option<&str>) -> Result<String, SettingsError> {
@@ -166,34 +160,22 @@ pub fn is_empty(agent: Agent, text: &str) -> bool {
 /// The key by which a person switched the client's hooks off, where the text has one.
 pub fn switched_off(agent: Agent, text: &str) -> Option<&'static str> {
     let value = value(agent, text)?;
-    let is = |pointer: &str, wanted: bool| value.pointer(pointer) == Some(&Value::Bool(wanted));
-    match agent {
-        Agent::Claude if is("/disableAllHooks", true) => Some("disableAllHooks"),
-        Agent::Claude if is("/allowManagedHooksOnly", true) => Some("allowManagedHooksOnly"),
-        Agent::Gemini if is("/hooksConfig/enabled", false) => Some("hooksConfig.enabled"),
-        Agent::Gemini => {
-            let disabled = value.pointer("/hooksConfig/disabled")?.as_array()?;
-            disabled.iter().any(|name| name == "checkstone").then_some("hooksConfig.disabled")
-        }
-        _ => None,
-    }
+    let is_off = |switch: &&Switch| value.pointer(switch.pointer).is_some_and(switch.is_off);
+    host(agent).files.switches.iter().find(is_off).map(|switch| switch.name)
 }
 
-/// The first name in Codex's `hooks.json` for which Codex refuses the whole file.
-pub fn unknown_to_codex(text: &str) -> Option<String> {
-    let settings = Settings::read(Agent::Codex, text).ok()??;
+/// The first name in a text for which the client ignores the whole file.
+pub fn unknown_key(agent: Agent, text: &str) -> Option<String> {
+    let known = host(agent).files.only_keys?;
+    let settings = Settings::read(agent, text).ok()??;
     let names = settings.json.members(&settings.json.whole()).into_iter().map(|member| member.name);
-    names.into_iter().find(|name| !["description", HOOKS].contains(&name.as_str()))
+    names.into_iter().find(|name| !known.contains(&name.as_str()))
 }
 
-/// Whether Claude Code has our plugin switched on, which brings the hooks along.
-pub fn has_plugin(text: &str) -> bool {
-    let value = value(Agent::Claude, text);
-    let plugins = value.as_ref().and_then(|value| value.get("enabledPlugins")?.as_object());
-    plugins
-        .into_iter()
-        .flatten()
-        .any(|(name, on)| name.starts_with("checkstone@") && on == &Value::Bool(true))
+/// Whether the client has our plugin switched on, which brings the hooks along.
+pub fn has_plugin(agent: Agent, text: &str) -> bool {
+    let package = host(agent).files.package.as_ref();
+    package.is_some_and(|package| value(agent, text).is_some_and(|value| (package.is_enabled)(&value)))
 }
 
 fn value(agent: Agent, text: &str) -> Option<Value> {
@@ -205,7 +187,7 @@ fn value(agent: Agent, text: &str) -> Option<Value> {
 pub(super) fn split_mark(agent: Agent, text: &str) -> Result<(&str, &str), SettingsError> {
     match text.strip_prefix('\u{feff}') {
         None => Ok(("", text)),
-        Some(_) if agent != Agent::Claude => Err(SettingsError::ByteOrderMark { agent }),
+        Some(_) if !host(agent).files.allows_byte_order_mark => Err(SettingsError::ByteOrderMark { agent }),
         Some(body) => Ok(("\u{feff}", body)),
     }
 }
@@ -258,7 +240,7 @@ impl Settings {
             return Ok(None);
         }
         let json = JsonText::parse(text).map_err(SettingsError::Invalid)?;
-        if json.has_comments && agent != Agent::Gemini {
+        if json.has_comments && !host(agent).files.allows_comments {
             return Err(SettingsError::Comments { agent });
         }
         let whole = json.whole();

@@ -1,4 +1,4 @@
-//! Our status line in Claude Code's settings: added only where there is none, and taken away only where it is exactly
+//! Our status line in the settings of a client that has one: added only where there is none, and taken away only where it is exactly
 //! ours. There is one place for it, so a person's own is never replaced.
 
 use serde::Serialize;
@@ -35,18 +35,18 @@ pub enum StatusLineOwner {
     Others,
 }
 
-/// Whose status line Claude Code would show.
-pub fn owner(text: &str) -> Result<StatusLineOwner, SettingsError> {
-    let settings = Settings::of(Agent::Claude, text)?;
+/// Whose status line the client would show.
+pub fn owner(agent: Agent, text: &str) -> Result<StatusLineOwner, SettingsError> {
+    let settings = Settings::of(agent, text)?;
     Ok(settings.map_or(StatusLineOwner::Nobody, |settings| settings.status_line_owner()))
 }
 
 /// The text with our status line. The same text where somebody's is there; ours gets the present program where the one it
 /// calls is among `gone`.
-pub fn add(text: &str, program: &str, gone: &[String]) -> Result<String, SettingsError> {
-    let (mark, body) = split_mark(Agent::Claude, text)?;
+pub fn add(agent: Agent, text: &str, program: &str, gone: &[String]) -> Result<String, SettingsError> {
+    let (mark, body) = split_mark(agent, text)?;
     let entry = StatusLine::new(program);
-    let Some(settings) = Settings::read(Agent::Claude, body)? else {
+    let Some(settings) = Settings::read(agent, body)? else {
         let file = serde_json::json!({ NAME: serde_json::to_value(&entry).unwrap_or_default() });
         return Ok(format!("{mark}{file:#}\n"));
     };
@@ -71,9 +71,9 @@ pub fn add(text: &str, program: &str, gone: &[String]) -> Result<String, Setting
 }
 
 /// The text without our status line.
-pub(super) fn remove(text: &str) -> Result<String, SettingsError> {
-    let (mark, body) = split_mark(Agent::Claude, text)?;
-    let Some(settings) = Settings::read(Agent::Claude, body)? else { return Ok(text.to_owned()) };
+pub(super) fn remove(agent: Agent, text: &str) -> Result<String, SettingsError> {
+    let (mark, body) = split_mark(agent, text)?;
+    let Some(settings) = Settings::read(agent, body)? else { return Ok(text.to_owned()) };
     if !matches!(settings.status_line_owner(), StatusLineOwner::Ours(_)) {
         return Ok(text.to_owned());
     }

@@ -8,6 +8,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod abilities;
 mod bad_input;
 mod decisions;
 mod pane;

@@ -398,15 +398,19 @@ fn what_is_no_event_beside_the_events_is_no_matter() {
 /// Codex CLI 0.166.0: "unknown field `$schema`, expected `description` or `hooks`".
 #[test]
 fn a_name_for_which_codex_refuses_the_file_is_seen() {
-    let unknown = settings::unknown_to_codex("{\"description\": \"d\", \"$schema\": \"s\", \"hooks\": {}}");
+    let unknown =
+        settings::unknown_key(Agent::Codex, "{\"description\": \"d\", \"$schema\": \"s\", \"hooks\": {}}");
     assert_eq!(unknown.as_deref(), Some("$schema"));
-    assert_eq!(settings::unknown_to_codex("{\"description\": \"d\", \"hooks\": {}}"), None);
-    assert_eq!(settings::unknown_to_codex(""), None);
+    assert_eq!(settings::unknown_key(Agent::Codex, "{\"description\": \"d\", \"hooks\": {}}"), None);
+    assert_eq!(settings::unknown_key(Agent::Codex, ""), None);
 }
 
 #[test]
 fn our_plugin_is_seen() {
-    assert!(settings::has_plugin("{\"enabledPlugins\": {\"checkstone@m\": true}}"));
-    assert!(!settings::has_plugin("{\"enabledPlugins\": {\"checkstone@m\": false, \"other@m\": true}}"));
-    assert!(!settings::has_plugin(""));
+    assert!(settings::has_plugin(Agent::Claude, "{\"enabledPlugins\": {\"checkstone@m\": true}}"));
+    assert!(!settings::has_plugin(
+        Agent::Claude,
+        "{\"enabledPlugins\": {\"checkstone@m\": false, \"other@m\": true}}"
+    ));
+    assert!(!settings::has_plugin(Agent::Claude, ""));
 }

@@ -51,15 +51,15 @@ fn a_thread_is_found_by_its_id_and_the_rewound_file_counts() {
         Path::new("/w"),
         5,
     );
-    assert_eq!(transcripts::codex_rollout(&home.path(), THREAD), Some(first));
+    assert_eq!(transcripts::of_session(Agent::Codex, &home.path(), THREAD), Some(first));
     let rewound =
         format!("2026/11/14/rollout-2026-11-14T03-36-51-{THREAD}_01a1dd46-903b-7792-a896-112ce61bf195");
     let rewound = home.codex(&rewound, THREAD, Path::new("/w"), 1);
-    assert_eq!(transcripts::codex_rollout(&home.path(), THREAD), Some(rewound));
+    assert_eq!(transcripts::of_session(Agent::Codex, &home.path(), THREAD), Some(rewound));
     for unknown in ["", "01a1dd46", "../../../etc/passwd", "0a1e66112dfb_"] {
-        assert_eq!(transcripts::codex_rollout(&home.path(), unknown), None, "{unknown}");
+        assert_eq!(transcripts::of_session(Agent::Codex, &home.path(), unknown), None, "{unknown}");
     }
-    assert_eq!(transcripts::codex_rollout(Path::new("/nonexistent"), THREAD), None);
+    assert_eq!(transcripts::of_session(Agent::Codex, Path::new("/nonexistent"), THREAD), None);
 }
 
 #[test]
@@ -121,14 +121,14 @@ fn w14_w29_a_forked_thread_is_a_session_if_the_person_goes_on() {
 #[test]
 fn a_notification_is_the_end_of_a_turn() {
     let argument = r#"{"type":"agent-turn-complete","thread-id":"01a1dcc0-0623-7a63-b9f4-1dba8c6d466d","turn-id":"01a1dcc0-3829-70d3-9451-709057139bfd","cwd":"/home/dev/proj-cdx","client":"codex_exec","input-messages":["Fix the bug in calc.py","Now show me the git status"],"last-assistant-message":"Second turn finished."}"#;
-    let notification = Notification::parse(argument.as_bytes()).unwrap().unwrap();
+    let notification = Notification::parse(Agent::Codex, argument.as_bytes()).unwrap().unwrap();
     assert_eq!(notification.client.as_deref(), Some("codex_exec"));
     assert!(notification.is_shown_on("› Now show me the git status\n• Second turn finished.\n"));
     assert!(
         !notification.is_shown_on("› Something else\n• Second turn finished.\n"),
         "few words need the prompt too"
     );
-    let stop = notification.into_stop(PathBuf::from("/rollout.jsonl"));
+    let stop = notification.into_stop(Agent::Codex, PathBuf::from("/rollout.jsonl"));
     assert_eq!(stop.session.as_deref(), Some("01a1dcc0-0623-7a63-b9f4-1dba8c6d466d"));
     assert_eq!(stop.turn.as_deref(), Some("01a1dcc0-3829-70d3-9451-709057139bfd"));
     assert_eq!(stop.cwd, Some(PathBuf::from("/home/dev/proj-cdx")));
@@ -143,11 +143,11 @@ fn what_is_no_end_of_a_turn_is_nothing_or_an_error() {
         r#"{"type":"agent-turn-complete"}"#,
         r#"{"type":"agent-turn-complete","thread-id":7,"cwd":"/w"}"#,
     ] {
-        assert_eq!(Notification::parse(nothing.as_bytes()).unwrap(), None, "{nothing}");
+        assert_eq!(Notification::parse(Agent::Codex, nothing.as_bytes()).unwrap(), None, "{nothing}");
     }
     for bad in ["", "[]", "{", "null", "\"x\"", "{\"type\":1}", "{\"type\":\"\"}", "\u{feff}{}"] {
-        assert!(Notification::parse(bad.as_bytes()).is_err(), "{bad}");
+        assert!(Notification::parse(Agent::Codex, bad.as_bytes()).is_err(), "{bad}");
     }
-    assert!(Notification::parse(&[0xff, 0xfe]).is_err());
-    assert!(Notification::parse(b"{\"type\":\"\xff\"}").is_err());
+    assert!(Notification::parse(Agent::Codex, &[0xff, 0xfe]).is_err());
+    assert!(Notification::parse(Agent::Codex, b"{\"type\":\"\xff\"}").is_err());
 }

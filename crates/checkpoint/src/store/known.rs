@@ -39,6 +39,9 @@ struct KnownPart {
     objects: HashMap<String, Identity>,
     /// Of large objects.
     sizes: HashSet<u64>,
+    /// Contents that were put into a remote store, with its name.
+    #[serde(default, skip_serializing_if = "HashMap::is_empty")]
+    remote: HashMap<String, String>,
     #[serde(skip)]
     is_changed: bool,
 }
@@ -113,6 +116,18 @@ impl KnownFiles {
         self.named_part(prefix(sha256), |part| part.objects.get(sha256).copied())
     }
 
+    /// Whether the content was put into the remote store of this name.
+    pub(super) fn is_remote(&self, sha256: &str, name: &str) -> bool {
+        self.named_part(prefix(sha256), |part| part.remote.get(sha256).is_some_and(|known| known == name))
+    }
+
+    pub(super) fn set_remote(&self, sha256: &str, name: &str) {
+        self.named_part(prefix(sha256), |part| {
+            let before = part.remote.insert(sha256.to_owned(), name.to_owned());
+            part.is_changed |= before.as_deref() != Some(name);
+        });
+    }
+
     pub(crate) fn set_content(&self, path: String, identity: Identity, sha256: String) {
         self.part(path.clone().as_bytes(), |part| {
             if part.files.len() >= MOST {
@@ -139,16 +154,20 @@ impl KnownFiles {
     }
 
     pub(crate) fn forget_objects(&self, keep: impl Fn(&str) -> bool) {
-        self.retain(|part| part.objects.retain(|sha256, _| keep(sha256)));
+        self.retain(|part| {
+            part.objects.retain(|sha256, _| keep(sha256));
+            part.remote.retain(|sha256, _| keep(sha256));
+        });
     }
 
     fn retain(&self, forget: impl Fn(&mut KnownPart)) {
         let names = self.folder.as_ref().and_then(|folder| folder.entries().ok()).unwrap_or_default();
         for (name, _) in names {
             self.named_part(&name, |part| {
-                let before = part.objects.len() + part.files.len();
+                let count = |part: &KnownPart| part.objects.len() + part.files.len() + part.remote.len();
+                let before = count(part);
                 forget(part);
-                part.is_changed |= part.objects.len() + part.files.len() < before;
+                part.is_changed |= count(part) < before;
             });
         }
     }

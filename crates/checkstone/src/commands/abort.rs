@@ -128,7 +128,7 @@ fn abort_lost(
         )));
     }
     let mut index = Index::new(root, layout);
-    let settings = run_project::settings(1, &[])?;
+    let settings = run_project::settings(root, 1, &[])?;
     let state = engine::abort_lost(layout, &settings, &mut |event| index.hear(event, printer))
         .map_err(|error| run_project::engine_error(error, layout.run()))?;
     answer(arguments, layout, state.name(), printer)

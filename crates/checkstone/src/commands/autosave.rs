@@ -146,7 +146,7 @@ fn agent(arguments: &AutosaveArguments, session: Option<&Session>, root: &Path) 
     let of_session =
         || Agent::ALL.into_iter().find(|agent| session.is_some_and(|session| session.agent == agent.name()));
     let of_notes = || Agent::ALL.into_iter().find(|agent| root.join(autosave::notes_of(*agent)).is_file());
-    arguments.agent.map(Agent::from).or_else(of_session).or_else(of_notes).unwrap_or(Agent::Claude)
+    arguments.agent.map(Agent::from).or_else(of_session).or_else(of_notes).unwrap_or_default()
 }
 
 fn prepare(

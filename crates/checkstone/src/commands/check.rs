@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
     let of_session = || agent_session::transcript(journal.as_mut()?, &root);
     let transcript = arguments.transcript.clone().or_else(of_session);
     let reading = reading(arguments, transcript.as_deref())?;
-    let agent = reading.agent.unwrap_or(Agent::Claude);
+    let agent = reading.agent.unwrap_or_default();
     let payload = Payload { transcript, cwd: Some(cwd.clone()), ..Payload::new(agent, Event::Stop) };
     let mut event = ClientEvent {
         payload,

@@ -25,6 +25,7 @@ use transcript::visible;
 use crate::error::{CommandError, ErrorKind, Warning};
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
+use crate::run_storage;
 
 /// Save what a stage of a run came to, and find it again
 ///
@@ -147,7 +148,9 @@ impl CheckpointCommonArguments {
     }
 
     fn layout(&self, title: &str, run: &str) -> Result<Layout, CommandError> {
-        Ok(Layout::new(&self.root()?, title, run)?)
+        let root = self.root()?;
+        run_storage::use_store(&root)?;
+        Ok(Layout::new(&root, title, run)?)
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use agents::registration::status_line::{self, StatusLineOwner};
+use agents::{KnownHook, TrustQuestion, host};
 use changes::Repository;
 use serde::Serialize;
 use transcript::{Agent, visible};
@@ -14,11 +15,10 @@ use transcript::{Agent, visible};
 use crate::agent_name::AgentName;
 use crate::clients::{ClientFiles, Scope};
 use crate::doctor::client::Client;
-use crate::doctor::codex_hooks::{self, CodexHook};
 use crate::doctor::finding::{About, Finding, FindingState};
 use crate::doctor::registered::{self, Registered, Way};
 use crate::doctor::surroundings::JOURNAL_LIMIT;
-use crate::doctor::{newest_transcript, rehearsal, surroundings};
+use crate::doctor::{hook_trust, newest_transcript, rehearsal, storage, surroundings};
 use crate::environment;
 use crate::error::{CommandError, ErrorKind};
 use crate::home_relative::home_relative;
@@ -39,11 +39,15 @@ use crate::settings_file::SettingsFile;
 Examples:
   checkstone doctor
   checkstone doctor --agent codex
+  checkstone doctor --cluster
   checkstone doctor --json | jq '.findings[] | select(.state == \"problem\")'")]
 pub(crate) struct DoctorArguments {
     /// Only this client; it has to be registered then
     #[arg(long, value_name = "AGENT")]
     agent: Vec<AgentName>,
+    /// Prove that runs can go beyond this machine: one owner of sixteen who want the same lease, database and bucket
+    #[arg(long, conflicts_with = "agent")]
+    cluster: bool,
     #[command(flatten)]
     repository: RepositoryArgument,
     /// Print JSON (schemas/doctor.schema.json)
@@ -55,6 +59,10 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<Exit
     let folder = arguments.repository.folder()?;
     let repository = Repository::discover(&folder).ok();
     let root = repository.as_ref().map(|repository| repository.root.clone());
+    if arguments.cluster {
+        let findings = storage::findings(root.as_deref().unwrap_or(&folder))?;
+        return told(arguments, root.as_deref(), &findings, printer);
+    }
     let interruption = Interruption::listen()?;
     let named: Vec<Agent> = arguments.agent.iter().copied().map(Agent::from).collect();
     let agents: Vec<Agent> =
@@ -82,16 +90,25 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<Exit
     findings.extend(missing(&agents));
     findings.extend(surroundings::machine());
     findings.extend(surroundings::repository(repository.as_ref()));
+    told(arguments, root.as_deref(), &findings, printer)
+}
+
+fn told(
+    arguments: &DoctorArguments,
+    root: Option<&Path>,
+    findings: &[Finding],
+    printer: &Printer,
+) -> Result<ExitCode, CommandError> {
     let sound = findings.iter().all(|finding| finding.state != FindingState::Problem);
     if arguments.json {
         printer.json(&DoctorOutput {
             version: env!("CARGO_PKG_VERSION"),
-            repository: root.as_ref().map(|root| root.to_string_lossy()),
+            repository: root.map(Path::to_string_lossy),
             sound,
-            findings: &findings,
+            findings,
         })?;
     } else {
-        printer.text(&text(&findings));
+        printer.text(&text(findings));
     }
     Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -142,7 +159,7 @@ impl Examined {
         if let (Some(transcript), true) = (&mut transcript, registered.is_empty()) {
             transcript.weaken();
         }
-        let line = (agent == Agent::Claude).then(|| shown_line(root)).flatten();
+        let line = host(agent).can.has_status_line.then(|| shown_line(agent, root)).flatten();
         let findings = std::iter::once(installed).chain(rest).chain(line).chain(transcript).collect();
         Self { client, is_registered: !registered.is_empty(), findings }
     }
@@ -167,29 +184,30 @@ impl Examined {
 }
 
 /// Whose status line is shown, where one is set: ours has to call a program that is there.
-fn shown_line(root: Option<&Path>) -> Option<Finding> {
+fn shown_line(agent: Agent, root: Option<&Path>) -> Option<Finding> {
     let scopes = root.map(Scope::Project).into_iter().chain([Scope::User]);
-    let files = scopes.filter_map(|scope| ClientFiles::of(Agent::Claude, scope));
+    let files = scopes.filter_map(|scope| ClientFiles::of(agent, scope));
     let (file, owner) = files.into_iter().find_map(|files| {
         let text = SettingsFile::read(&files.settings).ok()?.text?;
-        let owner = status_line::owner(&text).ok().filter(|owner| *owner != StatusLineOwner::Nobody)?;
+        let owner =
+            status_line::owner(agent, &text).ok().filter(|owner| *owner != StatusLineOwner::Nobody)?;
         Some((files.settings, owner))
     })?;
     let (file, check) = (home_relative(&file), "status");
     Some(match owner {
         StatusLineOwner::Ours(program) if program.starts_with('/') && !Path::new(&program).is_file() => {
             Finding::problem(
-                Agent::Claude,
+                agent,
                 check,
                 format!("the status line in `{file}` calls `{}`, which does not exist", visible(&program)),
             )
-            .advice("`checkstone init --agent claude --statusline` corrects it")
+            .advice(format!("`checkstone init --agent {} --statusline` corrects it", agent.name()))
         }
         StatusLineOwner::Ours(_) => {
-            Finding::good(Agent::Claude, check, format!("the status line in `{file}` is ours"))
+            Finding::good(agent, check, format!("the status line in `{file}` is ours"))
         }
         StatusLineOwner::Others | StatusLineOwner::Nobody => {
-            Finding::note(Agent::Claude, check, format!("the status line in `{file}` is your own"))
+            Finding::note(agent, check, format!("the status line in `{file}` is your own"))
         }
     })
 }
@@ -212,26 +230,26 @@ fn registration(
         })
         .collect();
     let mut trust = Vec::new();
-    if agent == Agent::Codex
+    if let Some(question) = &host(agent).trust
         && let (Some(program), Some(files)) = (&client.program, ClientFiles::of(agent, Scope::User))
-        && codex_hooks::may_know_us(&files.folder, root)
+        && hook_trust::may_know_us(agent, question, &files.folder, root)
     {
-        match codex_hooks::ask(program, &files.folder, root.unwrap_or(folder), interruption) {
+        let folder = root.unwrap_or(folder);
+        match hook_trust::ask(agent, question, program, &files.folder, folder, interruption) {
             Ok(known) => {
-                trust.extend(trusted(&known, &found.registered));
-                // Codex leaves out events that it does not know, and adds its `config.toml` and its plugins.
+                trust.extend(trusted(agent, question, &known, &found.registered));
+                // It leaves out events that it does not know, and adds other files and its plugins.
                 let same = |one: &Registered, other: &Registered| {
                     fs_err::canonicalize(&one.file).ok() == fs_err::canonicalize(&other.file).ok()
                 };
-                for told in registered::by_codex(&known) {
+                for told in registered::by_client(&known) {
                     if !found.registered.iter().any(|in_file| same(in_file, &told)) {
                         found.registered.push(told);
                     }
                 }
             }
             Err(why) => trust.push(
-                Finding::problem(agent, "trusted", format!("nobody knows: {why}"))
-                    .advice("start `codex` and look at `/hooks`"),
+                Finding::problem(agent, "trusted", format!("nobody knows: {why}")).advice(question.if_silent),
             ),
         }
     }
@@ -269,8 +287,10 @@ fn described(agent: Agent, registered: &Registered) -> Finding {
     let whose = match (registered.way, agent) {
         (Way::User, _) => format!("for every repository, {by}"),
         (Way::Project, _) => format!("for this repository, {by}"),
-        (Way::Package, Agent::Gemini) => "by the extension".to_owned(),
-        (Way::Package, _) => "by the plugin".to_owned(),
+        (Way::Package, _) => {
+            let kind = host(agent).files.package.as_ref().map_or("plugin", |package| package.kind);
+            format!("by the {kind}")
+        }
     };
     let missing = registered.missing(agent);
     if missing.contains(&rehearsal::registered_stop(agent)) {
@@ -280,7 +300,7 @@ fn described(agent: Agent, registered: &Registered) -> Finding {
         );
         return Finding::problem(agent, "registered", text).advice("`checkstone init` adds it");
     }
-    // A package has them all; an older Codex does not tell of those that it does not know.
+    // A package has them all; an older client does not tell of those that it does not know.
     if !missing.is_empty() && registered.way != Way::Package {
         let names: Vec<String> = missing.iter().map(|event| format!("`{event}`")).collect();
         return Finding::note(agent, "registered", format!("`{file}` {whose}, without {}", names.join(", ")))
@@ -289,34 +309,35 @@ fn described(agent: Agent, registered: &Registered) -> Finding {
     Finding::good(agent, "registered", format!("`{file}` {whose}"))
 }
 
-/// What Codex says of the hooks that it is to run.
-fn trusted(known: &[CodexHook], in_files: &[Registered]) -> Option<Finding> {
+/// What the client says of the hooks that it is to run.
+fn trusted(
+    agent: Agent,
+    question: &TrustQuestion,
+    known: &[KnownHook],
+    in_files: &[Registered],
+) -> Option<Finding> {
+    let client = host(agent).short_title;
     if known.is_empty() {
-        return (!in_files.is_empty()).then(|| {
-            Finding::problem(
-                Agent::Codex,
-                "trusted",
-                "Codex does not know the hook: it is not read, or hooks are off",
-            )
-            .advice("look at `features.hooks` in Codex's `config.toml`, and whether Codex trusts this folder")
-        });
+        let text = format!("{client} does not know the hook: it is not read, or hooks are off");
+        return (!in_files.is_empty())
+            .then(|| Finding::problem(agent, "trusted", text).advice(question.if_unknown));
     }
     let idle: Vec<String> =
         known.iter().filter(|hook| !hook.runs()).map(|hook| format!("`{}`", hook.event)).collect();
     if idle.is_empty() {
-        return Some(Finding::good(Agent::Codex, "trusted", "Codex runs all of them"));
+        return Some(Finding::good(agent, "trusted", format!("{client} runs all of them")));
     }
-    let why = if known.iter().any(|hook| hook.trust == "modified") {
+    let why = if known.iter().any(|hook| hook.is_modified) {
         "it was changed since you trusted it"
-    } else if known.iter().all(|hook| hook.enabled) {
+    } else if known.iter().all(|hook| hook.is_enabled) {
         "you have not trusted it yet"
     } else {
         "it is disabled"
     };
     let which = if idle.len() == known.len() { "the hook".to_owned() } else { idle.join(", ") };
     Some(
-        Finding::problem(Agent::Codex, "trusted", format!("Codex does not run {which}: {why}"))
-            .advice("start `codex` and press 2 (“Trust all and continue”), or trust it in `/hooks`"),
+        Finding::problem(agent, "trusted", format!("{client} does not run {which}: {why}"))
+            .advice(question.if_untrusted),
     )
 }
 
@@ -334,7 +355,7 @@ fn fires(agent: Agent, registered: &Registered, interruption: &Interruption) -> 
 
 fn text(findings: &[Finding]) -> String {
     let mut text = String::new();
-    for about in About::ALL {
+    for about in About::all() {
         let mut own = findings.iter().filter(|finding| finding.about == about).peekable();
         if own.peek().is_none() {
             continue;

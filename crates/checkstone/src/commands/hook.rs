@@ -34,10 +34,10 @@ pub(crate) fn run(arguments: &[OsString]) -> Option<String> {
         return None;
     }
     let name = arguments.get(2)?;
-    let agent = Agent::ALL.into_iter().find(|agent| name == agent.name())?;
+    let agent = Agent::named(name.to_str()?)?;
     if arguments.get(3).is_some_and(|word| word == "--notify") {
-        if let (Agent::Codex, Some(argument)) = (agent, arguments.get(4..).and_then(<[_]>::last)) {
-            hook::receive_notification(argument, stopwatch);
+        if let Some(argument) = arguments.get(4..).and_then(<[_]>::last) {
+            hook::receive_notification(agent, argument, stopwatch);
         }
         return None;
     }

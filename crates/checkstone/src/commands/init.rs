@@ -4,9 +4,9 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use agents::registration::settings;
 use agents::registration::status_line::{self, StatusLineOwner};
-use agents::registration::{CodexConfig, settings};
-use agents::{Program, Registration, events};
+use agents::{Host, Program, Registration, events, host};
 use changes::{Repository, Request};
 use journal::Author;
 use serde::Serialize;
@@ -35,7 +35,7 @@ use crate::settings_file::SettingsFile;
 
 /// Register the hooks in the clients that are installed, and give this repository a policy
 ///
-/// Finds Claude Code, Gemini CLI and Codex CLI and what kind of repository this is, shows what it will do as a diff,
+/// Finds the clients that are here and what kind of repository this is, shows what it will do as a diff,
 /// and asks once; where nobody can be asked, it needs `--yes`. Entries are put behind what is there, and nothing else
 /// in a file is touched: order, comments and layout stay, a link stays a link, and a backup is kept. A file that is
 /// not surely understood stays as it is. Running it again changes nothing. `checkstone uninstall` takes it all back. If an
@@ -279,28 +279,25 @@ impl ClientRegistration {
         };
         let text = file.text.as_deref().unwrap_or_default();
         let mut notes = switched_off(&files, place.root);
-        let wants_status_line = agent == Agent::Claude && place.with_status_line;
+        let wants_status_line = host(agent).can.has_status_line && place.with_status_line;
         let by_package = package(&files, text);
         if let (Some(by_package), false) = (&by_package, wants_status_line) {
             return unchanged(by_package.clone(), notes);
         }
-        if agent == Agent::Codex {
-            match by_hand(&files) {
-                Ok(CodexHooks::None) => {}
-                Ok(CodexHooks::Others) => notes.push(
-                    "Codex will remark that hooks stand in `hooks.json` and in `config.toml`; it runs both"
-                        .to_owned(),
-                ),
-                Ok(CodexHooks::Ours { message, note }) => {
-                    notes.extend(note);
-                    return unchanged(message, notes);
-                }
-                Err(error) => return refused(error.to_string()),
+        match by_hand(&files) {
+            Ok(HooksByHand::None) => {}
+            Ok(HooksByHand::Others { note }) => notes.push(note),
+            Ok(HooksByHand::Ours { message, note }) => {
+                notes.extend(note);
+                return unchanged(message, notes);
             }
-            notes.extend(settings::unknown_to_codex(text).map(|name| {
-                format!("Codex takes no notice of `hooks.json` as long as `{name}` is in it: take it out")
-            }));
+            Err(error) => return refused(error.to_string()),
         }
+        notes.extend(settings::unknown_key(agent, text).map(|name| {
+            let Host { short_title, files, .. } = host(agent);
+            let file = files.settings;
+            format!("{short_title} takes no notice of `{file}` as long as `{name}` is in it: take it out")
+        }));
         let found = match settings::find(agent, text) {
             Ok(found) => found,
             Err(error) => {
@@ -335,7 +332,7 @@ impl ClientRegistration {
             None => settings::add(text, &registration, &gone),
         };
         let added = added.and_then(|added| match wants_status_line {
-            true => with_status_line(&added, place.program, &mut notes),
+            true => with_status_line(agent, &added, place.program, &mut notes),
             false => Ok(added),
         });
         let new = match added {
@@ -371,11 +368,12 @@ impl ClientRegistration {
 
 /// The text with our status line; a person's own stays, and they are told.
 fn with_status_line(
+    agent: Agent,
     text: &str,
     program: &str,
     notes: &mut Vec<String>,
 ) -> Result<String, settings::SettingsError> {
-    let gone: Vec<String> = match status_line::owner(text)? {
+    let gone: Vec<String> = match status_line::owner(agent, text)? {
         StatusLineOwner::Others => {
             notes.push(
                 "you have a status line of your own, which stays; it can call `checkstone statusline` and use what that \
@@ -387,47 +385,51 @@ fn with_status_line(
         StatusLineOwner::Ours(old) => Some(old).filter(|old| !Path::new(old).exists()).into_iter().collect(),
         StatusLineOwner::Nobody => Vec::new(),
     };
-    status_line::add(text, program, &gone)
+    status_line::add(agent, text, program, &gone)
 }
 
 /// Where a plugin or an extension brings the hooks along already.
 fn package(files: &ClientFiles, text: &str) -> Option<String> {
-    match files.agent {
-        Agent::Claude if settings::has_plugin(text) => {
-            Some("the plugin `checkstone` brings the hooks along, so nothing is to be registered".to_owned())
-        }
-        Agent::Gemini if files.folder.join("extensions/checkstone/gemini-extension.json").is_file() => Some(
-            "the extension `checkstone` brings the hooks along, so nothing is to be registered".to_owned(),
-        ),
-        _ => None,
-    }
+    let package = host(files.agent).files.package.as_ref()?;
+    let is_there = settings::has_plugin(files.agent, text) || (package.is_installed)(&files.folder);
+    let kind = package.kind;
+    is_there
+        .then(|| format!("the {kind} `checkstone` brings the hooks along, so nothing is to be registered"))
 }
 
-/// What Codex's `config.toml` has of hooks.
-enum CodexHooks {
+/// What a person wrote of hooks into another file of the client.
+enum HooksByHand {
     None,
-    Others,
-    /// Written by hand: what is said of them, and what is missing.
+    Others {
+        note: String,
+    },
+    /// What is said of ours, and what is missing.
     Ours {
         message: String,
         note: Option<String>,
     },
 }
 
-fn by_hand(files: &ClientFiles) -> Result<CodexHooks, CommandError> {
-    let path = files.folder.join("config.toml");
-    let Ok(text) = fs_err::read_to_string(&path) else { return Ok(CodexHooks::None) };
-    let config = CodexConfig::read(&text).map_err(|error| {
+fn by_hand(files: &ClientFiles) -> Result<HooksByHand, CommandError> {
+    let Host { short_title, files: places, .. } = host(files.agent);
+    let Some(other) = &places.hand_written else { return Ok(HooksByHand::None) };
+    let path = files.folder.join(other.file);
+    let Ok(text) = fs_err::read_to_string(&path) else { return Ok(HooksByHand::None) };
+    let written = (other.read)(&text).map_err(|error| {
         let (path, why) = (path.display(), error.message());
         CommandError::usage(format!("`{path}` is not valid TOML: {why}; correct it and run `init` again"))
     })?;
-    if config.found.is_empty() {
-        return Ok(if config.has_hooks { CodexHooks::Others } else { CodexHooks::None });
+    if written.found.is_empty() {
+        let (settings, other) = (places.settings, other.file);
+        let note = format!(
+            "{short_title} will remark that hooks stand in `{settings}` and in `{other}`; it runs both"
+        );
+        return Ok(if written.has_hooks { HooksByHand::Others { note } } else { HooksByHand::None });
     }
-    let missing: Vec<&str> = events(Agent::Codex)
+    let missing: Vec<&str> = events(files.agent)
         .iter()
         .copied()
-        .filter(|event| !config.found.iter().any(|found| found.event == *event))
+        .filter(|event| !written.found.iter().any(|found| found.event == *event))
         .collect();
     let note = (!missing.is_empty()).then(|| {
         format!(
@@ -435,7 +437,7 @@ fn by_hand(files: &ClientFiles) -> Result<CodexHooks, CommandError> {
             missing.join(", ")
         )
     });
-    Ok(CodexHooks::Ours { message: format!("registered by hand in `{}`", path.display()), note })
+    Ok(HooksByHand::Ours { message: format!("registered by hand in `{}`", path.display()), note })
 }
 
 /// Where a person switched the client's hooks off.
@@ -443,13 +445,13 @@ fn switched_off(files: &ClientFiles, root: Option<&Path>) -> Vec<String> {
     let say = |path: &Path, key: &str| {
         format!("the hooks are switched off by `{key}` in `{}`: none of them runs", path.display())
     };
-    if files.agent == Agent::Codex {
-        let user = ClientFiles::of(Agent::Codex, Scope::User).map(|files| files.folder.join("config.toml"));
+    if let Some(other) = &host(files.agent).files.hand_written {
+        let user = ClientFiles::of(files.agent, Scope::User).map(|files| files.folder.join(other.file));
         let is_off = |path: &PathBuf| {
             let text = fs_err::read_to_string(path).ok();
-            text.and_then(|text| CodexConfig::read(&text).ok()).is_some_and(|config| config.is_switched_off)
+            text.and_then(|text| (other.read)(&text).ok()).is_some_and(|written| written.is_switched_off)
         };
-        return user.into_iter().filter(is_off).map(|path| say(&path, "features.hooks")).collect();
+        return user.into_iter().filter(is_off).map(|path| say(&path, other.switch)).collect();
     }
     let off = files.switches(root).into_iter().filter_map(|path| {
         let text = SettingsFile::read(&path).ok()?.text?;
@@ -467,19 +469,12 @@ fn to_know(agent: Agent, scope: Scope<'_>) -> Vec<String> {
                 .to_owned(),
         );
     }
-    notes.extend(match (agent, scope) {
-        (Agent::Codex, Scope::User) => Some(
-            "Codex runs no hook that you have not allowed: start `codex` and choose “Trust all and continue” where \
-             it says “Hooks need review”, or type `/hooks`",
-        ),
-        (Agent::Codex, Scope::Project(_)) => Some(
-            "Codex runs no hook that you have not allowed: start `codex` here, trust the folder, and choose “Trust \
-             all and continue” where it says “Hooks need review”, or type `/hooks`",
-        ),
-        (Agent::Gemini, _) => Some("Gemini CLI runs hooks only in folders that you trust"),
-        (Agent::Claude, Scope::Project(_)) => Some("Claude Code runs them once you trust the folder"),
-        (Agent::Claude, Scope::User) => None,
-    }.map(str::to_owned));
+    let form = &host(agent).registration;
+    let note = match scope {
+        Scope::User => form.note_for_user,
+        Scope::Project(_) => form.note_for_project,
+    };
+    notes.extend(note.map(str::to_owned));
     notes
 }
 
@@ -577,7 +572,10 @@ impl Report {
     fn text(&self) -> String {
         let mut text = String::new();
         if self.clients.is_empty() {
-            text.push_str("No client was found: neither `claude`, `gemini` or `codex` on the PATH nor a folder of theirs; name one with `--agent`.\n");
+            let names = Agent::ALL.map(|agent| format!("`{}`", agent.name())).join(", ");
+            text.push_str(&format!(
+                "No client was found: none of {names} is on the PATH or has a folder; name one with `--agent`.\n"
+            ));
         }
         let changes: Vec<&FileChange> = self.changes().collect();
         text.push_str(&told(&changes));

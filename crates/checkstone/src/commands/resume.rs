@@ -7,9 +7,8 @@ use std::process::ExitCode;
 
 use checkpoint::Depth;
 use checkpoint::layout::Layout;
-use files::LockError;
-use run::control;
 use run::engine;
+use run::hold::{self, TakeError};
 use run::outlook::{self, Would};
 use run::plan::Plan;
 use run::record::{Record, StageRecord};
@@ -25,6 +24,7 @@ use crate::printer::{Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
 use crate::run_display;
 use crate::run_project::{self, ExecutionArguments, ParameterArguments, ResourceArguments};
+use crate::run_storage;
 
 /// So many stages are named before a person is asked.
 const MOST_STAGES: usize = 10;
@@ -91,7 +91,8 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
             )));
     }
     let record = run_project::record(&layout)?;
-    if !arguments.dry_run && matches!(control::take(&layout), Err(LockError::Busy { .. })) {
+    let hold = run_storage::hold(&root)?;
+    if !arguments.dry_run && matches!(hold::take(&layout, &hold), Err(TakeError::Busy { .. })) {
         return Err(run_project::is_running(&layout, &record));
     }
     let plan = plan(&layout, &record, arguments, printer)?;
@@ -108,7 +109,7 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
         }
     }
     let on = arguments.execution.on(&plan.plan, Some(&record))?;
-    let mut settings = run_project::settings(arguments.execution.jobs(&on), &arguments.again)?;
+    let mut settings = run_project::settings(&root, arguments.execution.jobs(&on), &arguments.again)?;
     settings.is_trusted = arguments.trust;
     settings.resources = arguments.resources.read(&plan.plan, &on)?;
     settings.on = on;

@@ -191,7 +191,7 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
                 .hint(format!("check its plan and its artifacts; `checkstone resume {word}` makes it yours")),
         );
     }
-    let mut settings = run_project::settings(arguments.execution.jobs(&on), &[])?;
+    let mut settings = run_project::settings(&root, arguments.execution.jobs(&on), &[])?;
     settings.earlier_runs = earlier_runs;
     settings.resources = resources;
     settings.on = on;

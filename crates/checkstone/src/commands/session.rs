@@ -67,8 +67,7 @@ pub(crate) struct SessionArguments {
 
 pub(crate) fn run(arguments: &SessionArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     if arguments.off {
-        // Gemini CLI alone does not say which session calls.
-        let agent = AgentSession::calling(None, None)?.map_or(Agent::Gemini, |session| session.agent);
+        let agent = AgentSession::caller().map_or_else(Agent::default, |(agent, _)| agent);
         let command = format!("checkstone session --off --agent {}", agent.name());
         reductions::refuse_agent(&command, "an agent cannot switch the gate off: that is your decision")?;
     }

@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::process::ExitCode;
 
+use agents::agent_that;
 use autosave::told_window;
 use changes::Repository;
 use gate::Decision;
@@ -94,7 +95,7 @@ fn last_verdict(told: &StatuslinePayload) -> (Option<Decision>, Option<String>) 
     let folder = told.text("/workspace/current_dir").or_else(|| told.text("/cwd"));
     let repository = folder.and_then(|folder| Repository::discover(Path::new(folder)).ok());
     let here = repository.as_ref().and_then(|one| UnprovenWork::of_repository(&mut journal, one).ok());
-    let session = journal.read(|reader| reader.session(Agent::Claude.name(), client_id)).ok().flatten();
+    let session = journal.read(|reader| reader.session(client(), client_id)).ok().flatten();
     let own = repository.as_ref().map(|repository| repository.root.as_path());
     let beside = session.and_then(|session| UnprovenWork::beside(&mut journal, session.id, own).ok());
     let all = here.into_iter().chain(beside.into_iter().flatten().map(|(_, unproven)| unproven));
@@ -103,8 +104,13 @@ fn last_verdict(told: &StatuslinePayload) -> (Option<Decision>, Option<String>) 
     (last_of_session(told, client_id, &mut journal), unproven)
 }
 
+/// The client that shows the line.
+fn client() -> &'static str {
+    agent_that(|host| host.can.has_status_line).map_or("", Agent::name)
+}
+
 fn last_of_session(told: &StatuslinePayload, client_id: &str, journal: &mut Journal) -> Option<Decision> {
-    let agent = Agent::Claude.name();
+    let agent = client();
     let model = told.text("/model/id");
     let (session, verdict) = journal
         .read(|reader| {

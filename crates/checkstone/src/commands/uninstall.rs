@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use agents::registration::{CodexConfig, settings};
+use agents::host;
+use agents::registration::settings;
 use changes::Repository;
 use journal::Author;
 use serde::Serialize;
@@ -150,9 +151,8 @@ fn candidates(state: &Path, root: Option<&Path>) -> Vec<(Agent, PathBuf)> {
     let mut files: Vec<(Agent, PathBuf)> = Vec::new();
     for agent in Agent::ALL {
         for place in places(agent, root) {
-            let local = place.folder.join("settings.local.json");
-            files.push((agent, place.settings));
-            files.extend((agent == Agent::Claude).then_some((agent, local)));
+            let local = place.local();
+            files.extend([Some(place.settings), local].into_iter().flatten().map(|file| (agent, file)));
         }
     }
     let recorded = installed::all(state).into_iter();
@@ -282,14 +282,14 @@ fn after(
     Ok((Before::Text(rest), "has none of our entries any more"))
 }
 
-/// Hooks in Codex's `config.toml` were written by hand, and only a hand takes them away.
+/// Hooks that were written by hand into another file only a hand takes away.
 fn written_by_hand(root: Option<&Path>, named: &[Agent]) -> Vec<OwnEntries> {
-    if !named.is_empty() && !named.contains(&Agent::Codex) {
-        return Vec::new();
-    }
-    let configs = places(Agent::Codex, root).filter_map(|files| {
-        let path = files.folder.join("config.toml");
-        let config = CodexConfig::read(&fs_err::read_to_string(&path).ok()?).ok()?;
+    let agents = Agent::ALL.into_iter().filter(|agent| named.is_empty() || named.contains(agent));
+    let others = agents.flat_map(|agent| places(agent, root)).filter_map(|files| {
+        let agent = files.agent;
+        let other = host(agent).files.hand_written.as_ref()?;
+        let path = files.folder.join(other.file);
+        let config = (other.read)(&fs_err::read_to_string(&path).ok()?).ok()?;
         (!config.found.is_empty()).then(|| {
             let events: Vec<&str> = config.found.iter().map(|found| found.event.as_str()).collect();
             let why = format!(
@@ -297,11 +297,11 @@ fn written_by_hand(root: Option<&Path>, named: &[Agent]) -> Vec<OwnEntries> {
                 path.display(),
                 events.join(", ")
             );
-            let change = FileChange::new(settings::client(Agent::Codex), &path, ChangeState::Refused, why);
-            OwnEntries { agent: Agent::Codex, change, work: None }
+            let change = FileChange::new(settings::client(agent), &path, ChangeState::Refused, why);
+            OwnEntries { agent, change, work: None }
         })
     });
-    configs.collect()
+    others.collect()
 }
 
 /// What `checkstone uninstall --json` prints.

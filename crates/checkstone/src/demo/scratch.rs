@@ -135,13 +135,8 @@ impl DemoFolder {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             // What is quoted has no colours of its own.
             .env_remove("CLICOLOR_FORCE");
-        for variable in [
-            environment::SWITCH,
-            environment::SLUG,
-            environment::CLAUDE_SESSION,
-            environment::CODEX_SESSION,
-            environment::GEMINI_CALLS,
-        ] {
+        for variable in [environment::SWITCH, environment::SLUG].into_iter().chain(environment::of_callers())
+        {
             command.env_remove(variable);
         }
         command

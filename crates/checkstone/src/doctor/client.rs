@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use agents::host;
 use files::ChildError;
 use transcript::Agent;
 
@@ -11,7 +12,7 @@ use super::finding::Finding;
 use crate::environment;
 use crate::interruption::Interruption;
 
-/// Gemini CLI needs more than a second to tell its version on an idle machine.
+/// Some need more than a second to tell their version on an idle machine.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// A client as it is on this machine.
@@ -44,16 +45,7 @@ impl Client {
 /// How a client is started for a question: nothing of it is to reach out or to update itself meanwhile.
 pub(crate) fn command(agent: Agent, program: &Path) -> Command {
     let mut command = Command::new(program);
-    match agent {
-        Agent::Claude => {
-            command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").env("DISABLE_AUTOUPDATER", "1");
-        }
-        // Without this it starts itself a second time.
-        Agent::Gemini => {
-            command.env("GEMINI_CLI_NO_RELAUNCH", "true");
-        }
-        Agent::Codex => {}
-    }
+    command.envs(host(agent).variables.quiet.iter().copied());
     command
 }
 

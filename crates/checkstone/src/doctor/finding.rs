@@ -1,42 +1,53 @@
 //! One thing that was looked at: what it is about, how it is, and what to do where it is not well.
 
+use agents::registration::settings;
 use serde::Serialize;
 use transcript::Agent;
 
 /// What a finding is about. The clients come first, then what all of them share.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
+#[serde(untagged)]
 pub(crate) enum About {
-    Claude,
-    Gemini,
-    Codex,
+    Client(Agent),
+    Shared(Surroundings),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Surroundings {
     Machine,
     Repository,
+    Cluster,
 }
 
 impl About {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Claude, Self::Gemini, Self::Codex, Self::Machine, Self::Repository];
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        let shared =
+            [Surroundings::Machine, Surroundings::Repository, Surroundings::Cluster].map(Self::Shared);
+        Agent::ALL.into_iter().map(Self::Client).chain(shared)
+    }
 
     pub(crate) fn title(self) -> &'static str {
         match self {
-            Self::Claude => "Claude Code",
-            Self::Gemini => "Gemini CLI",
-            Self::Codex => "Codex CLI",
-            Self::Machine => "This machine",
-            Self::Repository => "This repository",
+            Self::Client(agent) => settings::client(agent),
+            Self::Shared(Surroundings::Machine) => "This machine",
+            Self::Shared(Surroundings::Repository) => "This repository",
+            Self::Shared(Surroundings::Cluster) => "Runs beyond this machine",
         }
     }
 }
 
 impl From<Agent> for About {
     fn from(agent: Agent) -> Self {
-        match agent {
-            Agent::Claude => Self::Claude,
-            Agent::Gemini => Self::Gemini,
-            Agent::Codex => Self::Codex,
-        }
+        Self::Client(agent)
+    }
+}
+
+impl From<Surroundings> for About {
+    fn from(surroundings: Surroundings) -> Self {
+        Self::Shared(surroundings)
     }
 }
 
@@ -56,7 +67,7 @@ pub(crate) enum FindingState {
 pub(crate) struct Finding {
     pub(crate) about: About,
     /// One word for what was looked at.
-    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["installed", "registered", "trusted", "switch", "fires", "status", "transcript", "git", "state", "journal", "policy", "git-hook", "leftovers"])))]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["installed", "registered", "trusted", "switch", "fires", "status", "transcript", "git", "state", "journal", "policy", "git-hook", "leftovers", "lease", "database", "bucket", "clock"])))]
     pub(crate) check: &'static str,
     pub(crate) state: FindingState,
     pub(crate) text: String,

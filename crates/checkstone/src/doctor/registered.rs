@@ -5,18 +5,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agents::registration::settings;
+use agents::{CallForm, HostPackage, KnownHook, host};
 use serde_json::Value;
 use transcript::Agent;
 
 use super::client::{self, Client};
-use super::codex_hooks::CodexHook;
 use crate::clients::{ClientFiles, Scope};
 use crate::home_relative::home_relative;
 use crate::interruption::Interruption;
 use crate::settings_file::SettingsFile;
-
-/// What our plugin and our extension are called.
-const PACKAGE: &str = "checkstone";
 
 const PLUGIN_LIST_LIMIT: Duration = Duration::from_secs(10);
 
@@ -103,31 +100,21 @@ pub(crate) fn find(client: &Client, root: Option<&Path>, interruption: &Interrup
     });
     let mut files = vec![(Way::User, user.settings.clone())];
     files.extend(project.as_ref().map(|project| (Way::Project, project.settings.clone())));
-    if let (Agent::Claude, Some(project)) = (agent, &project) {
-        files.push((Way::Project, project.folder.join("settings.local.json")));
-    }
+    files.extend(project.as_ref().and_then(ClientFiles::local).map(|local| (Way::Project, local)));
     let mut has_plugin = false;
     for (way, file) in files {
         if let Some(text) = found.read(&file) {
             found.add(agent, way, &file, &text, &[]);
-            has_plugin |= agent == Agent::Claude && settings::has_plugin(&text);
+            has_plugin |= settings::has_plugin(agent, &text);
         }
     }
-    match agent {
-        Agent::Claude if has_plugin => {
-            for folder in plugin_folders(client, &user.folder, interruption) {
-                found.add_package(agent, "CLAUDE_PLUGIN_ROOT", &folder);
-            }
+    if let Some(package) = &host(agent).files.package
+        // One that the settings switch on is asked of the client; others are where they lie.
+        && (has_plugin || package.list.is_none())
+    {
+        for folder in package_folders(client, package, &user.folder, root, interruption) {
+            found.add_package(agent, package.variable, &folder);
         }
-        Agent::Gemini => {
-            let extension = user.folder.join("extensions").join(PACKAGE);
-            if extension.is_dir() && is_extension_on(&user.folder, root) {
-                let folder = linked_extension(&extension).unwrap_or(extension);
-                found.add_package(agent, "extensionPath", &folder);
-            }
-        }
-        // Codex itself is asked for its plugins.
-        Agent::Claude | Agent::Codex => {}
     }
     found.switched_off = user.switches(root).iter().find_map(|file| {
         let key = settings::switched_off(agent, &SettingsFile::read(file).ok()?.text?)?;
@@ -136,61 +123,28 @@ pub(crate) fn find(client: &Client, root: Option<&Path>, interruption: &Interrup
     found
 }
 
-/// The client itself knows best from which folder it runs a plugin: for a local marketplace it is not the copy.
-fn plugin_folders(client: &Client, home: &Path, interruption: &Interruption) -> Vec<PathBuf> {
-    let asked = client.program.as_ref().and_then(|program| {
-        let mut command = client::command(Agent::Claude, program);
-        command.args(["plugin", "list", "--json"]);
+/// From which folders the client runs our package: by its own word, or by its files.
+fn package_folders(
+    client: &Client,
+    package: &HostPackage,
+    home: &Path,
+    root: Option<&Path>,
+    interruption: &Interruption,
+) -> Vec<PathBuf> {
+    let asked = package.list.zip(client.program.as_ref()).and_then(|(question, program)| {
+        let mut command = client::command(client.agent, program);
+        command.args(question);
         let ended = interruption.run(&mut command, b"", PLUGIN_LIST_LIMIT).ok();
         serde_json::from_slice::<Value>(&ended.filter(|ended| ended.status.success())?.stdout).ok()
     });
-    let text = |plugin: &Value, name: &str| plugin.get(name).and_then(Value::as_str).map(PathBuf::from);
-    if let Some(plugins) = asked.as_ref().and_then(Value::as_array) {
-        let is_ours = |plugin: &&Value| {
-            plugin.get("id").and_then(Value::as_str).is_some_and(is_package)
-                && plugin.get("enabled").and_then(Value::as_bool) != Some(false)
-        };
-        let folder = |plugin: &Value| text(plugin, "readFromFolder").or_else(|| text(plugin, "installPath"));
-        return plugins.iter().filter(is_ours).filter_map(folder).collect();
+    match asked.filter(Value::is_array) {
+        Some(answer) => (package.listed)(&answer),
+        None => (package.folders)(home, root),
     }
-    let Ok(bytes) = fs_err::read(home.join("plugins/installed_plugins.json")) else { return Vec::new() };
-    let installed: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-    let plugins = installed.get("plugins").and_then(Value::as_object).into_iter().flatten();
-    let entries = plugins.filter(|(name, _)| is_package(name)).filter_map(|(_, entries)| entries.as_array());
-    entries.flatten().filter_map(|entry| text(entry, "installPath")).collect()
 }
 
-/// `gemini extensions link` leaves only a note of where the extension is.
-fn linked_extension(extension: &Path) -> Option<PathBuf> {
-    let bytes = fs_err::read(extension.join(".gemini-extension-install.json")).ok()?;
-    let note: Value = serde_json::from_slice(&bytes).ok()?;
-    let is_link = note.get("type").and_then(Value::as_str) == Some("link");
-    note.get("source").and_then(Value::as_str).filter(|_| is_link).map(PathBuf::from)
-}
-
-/// The last rule that fits the repository decides, or the home where there is none; without any the extension is on.
-fn is_extension_on(home: &Path, root: Option<&Path>) -> bool {
-    let Ok(bytes) = fs_err::read(home.join("extensions/extension-enablement.json")) else { return true };
-    let rules: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-    let rules = rules.get(PACKAGE).and_then(|own| own.get("overrides")).and_then(Value::as_array).cloned();
-    let here = root.or_else(|| home.parent()).map(|here| format!("{}/", here.to_string_lossy()));
-    let here = here.unwrap_or_default();
-    let mut is_on = true;
-    for rule in rules.iter().flatten().filter_map(Value::as_str) {
-        let (off, pattern) = rule.strip_prefix('!').map_or((false, rule), |pattern| (true, pattern));
-        let fits = match pattern.strip_suffix('*') {
-            Some(folder) => here.starts_with(folder),
-            None => here.trim_end_matches('/') == pattern.trim_end_matches('/'),
-        };
-        if fits {
-            is_on = !off;
-        }
-    }
-    is_on
-}
-
-/// The hooks that Codex itself knows, by the file that they come from.
-pub(crate) fn by_codex(known: &[CodexHook]) -> Vec<Registered> {
+/// The hooks that the client itself knows, by the file that they come from.
+pub(crate) fn by_client(known: &[KnownHook]) -> Vec<Registered> {
     let mut registered: Vec<Registered> = Vec::new();
     for hook in known {
         let own = Hook {
@@ -201,9 +155,9 @@ pub(crate) fn by_codex(known: &[CodexHook]) -> Vec<Registered> {
         match registered.iter_mut().find(|registered| registered.file == hook.file) {
             Some(registered) => registered.hooks.push(own),
             None => {
-                let way = match hook.source.as_str() {
-                    "project" => Way::Project,
-                    "plugin" => Way::Package,
+                let way = match (hook.is_of_project, hook.is_of_package) {
+                    (true, _) => Way::Project,
+                    (_, true) => Way::Package,
                     _ => Way::User,
                 };
                 registered.push(Registered { file: hook.file.clone(), way, hooks: vec![own] });
@@ -264,15 +218,10 @@ fn line(agent: Agent, handler: &Value, variables: &[(&'static str, String)]) -> 
     };
     let command = filled(handler.get("command").and_then(Value::as_str)?);
     Some(match handler.get("args").and_then(Value::as_array) {
-        Some(arguments) if agent == Agent::Claude => CommandLine::Program {
+        Some(arguments) if host(agent).registration.call == CallForm::Arguments => CommandLine::Program {
             program: command,
             arguments: arguments.iter().filter_map(Value::as_str).map(filled).collect(),
         },
         _ => CommandLine::Shell(command),
     })
-}
-
-/// `checkstone@some-marketplace`, or the bare name.
-fn is_package(name: &str) -> bool {
-    name.split('@').next() == Some(PACKAGE)
 }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use agents::rehearsed_turn::{FILE, RehearsedTurn, Tests};
+use agents::{EventKind, HookShell, host};
 use files::ChildError;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -14,7 +16,6 @@ use text::fit;
 use transcript::{Agent, visible};
 
 use super::registered::{CommandLine, Hook, Registered};
-use super::rehearsed_turn::{FILE, RehearsedTurn, Tests};
 use crate::environment;
 use crate::interruption::Interruption;
 
@@ -93,7 +94,7 @@ pub(crate) fn rehearse(
     let stop = registered
         .hook(registered_stop(agent))
         .ok_or_else(|| Failure(format!("nothing is registered for `{}`", registered_stop(agent))))?;
-    let prompt = registered.hook(registered_prompt(agent));
+    let prompt = host(agent).event_name(EventKind::PromptSubmitted).and_then(|name| registered.hook(name));
     let repository = scratch.repository();
     let mut took = Duration::ZERO;
     for tests in [Tests::NeverRan, Tests::Passed] {
@@ -107,7 +108,8 @@ pub(crate) fn rehearse(
         };
         let before = turn(Timestamp::now());
         if let Some(prompt) = prompt {
-            let said = send(agent, prompt, &before.prompt_payload(), &scratch, interruption)?;
+            let payload = before.prompt_payload().unwrap_or_default();
+            let said = send(agent, prompt, &payload, &scratch, interruption)?;
             expect_silence(&said).map_err(|what| Failure(format!("a prompt was answered with {what}")))?;
         }
         let write = |path: &Path, text: &str| {
@@ -118,7 +120,8 @@ pub(crate) fn rehearse(
         let after = turn(Timestamp::now());
         write(&transcript, &after.transcript())?;
         let start = Instant::now();
-        let said = send(agent, stop, &after.stop_payload(), &scratch, interruption)?;
+        let payload = after.stop_payload().unwrap_or_default();
+        let said = send(agent, stop, &payload, &scratch, interruption)?;
         match tests {
             Tests::NeverRan => {
                 took = start.elapsed();
@@ -140,12 +143,9 @@ struct CommandOutput {
     stderr: String,
 }
 
-fn registered_prompt(agent: Agent) -> &'static str {
-    if agent == Agent::Gemini { "BeforeAgent" } else { "UserPromptSubmit" }
-}
-
+/// The event that a stop is registered as.
 pub(crate) fn registered_stop(agent: Agent) -> &'static str {
-    if agent == Agent::Gemini { "AfterAgent" } else { "Stop" }
+    host(agent).event_name(EventKind::Stop).unwrap_or_default()
 }
 
 fn send(
@@ -188,8 +188,6 @@ fn send(
     }
 }
 
-/// Seen in the real clients: Claude Code runs a command with `args` itself and any other with `/bin/sh`, Gemini CLI with
-/// `bash`, Codex with the person's own shell.
 fn as_the_client_runs_it(agent: Agent, line: &CommandLine) -> Command {
     match line {
         CommandLine::Program { program, arguments } => {
@@ -198,10 +196,11 @@ fn as_the_client_runs_it(agent: Agent, line: &CommandLine) -> Command {
             command
         }
         CommandLine::Shell(text) => {
-            let shell = match agent {
-                Agent::Claude => "/bin/sh".into(),
-                Agent::Gemini => "bash".into(),
-                Agent::Codex => environment::read(environment::SHELL).unwrap_or_else(|| "/bin/sh".into()),
+            let shell = match host(agent).registration.shell {
+                HookShell::At(path) => path.into(),
+                HookShell::OfPerson => {
+                    environment::read(environment::SHELL).unwrap_or_else(|| "/bin/sh".into())
+                }
             };
             let mut command = Command::new(shell);
             command.arg("-c").arg(text);

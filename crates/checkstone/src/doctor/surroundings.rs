@@ -9,7 +9,7 @@ use journal::{Soundness, switch};
 use keeping::{LeftoverFile, LeftoverKind};
 use text::{counted, duration_in_words, shell_word, size_in_words};
 
-use super::finding::{About, Finding};
+use super::finding::{Finding, Surroundings};
 use crate::agent_session::AgentSession;
 use crate::asked_for::nothing_asked_for;
 use crate::environment;
@@ -34,7 +34,7 @@ pub(crate) fn machine() -> Vec<Finding> {
         }
         None => findings.push(
             Finding::problem(
-                About::Machine,
+                Surroundings::Machine,
                 "state",
                 "there is no place for the journal: neither `HOME` nor `CHECKSTONE_STATE_DIR` is set",
             )
@@ -44,7 +44,7 @@ pub(crate) fn machine() -> Vec<Finding> {
     if environment::is_switched_off() {
         findings.push(
             Finding::problem(
-                About::Machine,
+                Surroundings::Machine,
                 "switch",
                 "`CHECKSTONE=off` is set here, so no hook that inherits it decides anything",
             )
@@ -58,7 +58,7 @@ fn git() -> Finding {
     let git = environment::git().within(GIT_LIMIT);
     let Some(program) = git.path() else {
         return Finding::problem(
-            About::Machine,
+            Surroundings::Machine,
             "git",
             "there is no `git` on `PATH`, so nothing can be held",
         )
@@ -67,7 +67,7 @@ fn git() -> Finding {
     let shown = program.display().to_string();
     match GitVersion::ask(&git) {
         Ok(version) if version < GitVersion::OLDEST_SAFE => Finding::problem(
-            About::Machine,
+            Surroundings::Machine,
             "git",
             format!(
                 "git {version} is older than {}, and would run what a repository's own configuration names",
@@ -75,8 +75,8 @@ fn git() -> Finding {
             ),
         )
         .advice("update git"),
-        Ok(version) => Finding::good(About::Machine, "git", format!("{version}, `{shown}`")),
-        Err(error) => Finding::problem(About::Machine, "git", error.to_string())
+        Ok(version) => Finding::good(Surroundings::Machine, "git", format!("{version}, `{shown}`")),
+        Err(error) => Finding::problem(Surroundings::Machine, "git", error.to_string())
             .advice("run `git version` and see what it says"),
     }
 }
@@ -85,14 +85,14 @@ fn state_directory(state: &Path) -> Finding {
     let shown = home_relative(state);
     if state.is_dir() {
         return match tempfile::Builder::new().prefix(".doctor-").tempfile_in(state) {
-            Ok(_) => Finding::good(About::Machine, "state", format!("`{shown}` can be written")),
+            Ok(_) => Finding::good(Surroundings::Machine, "state", format!("`{shown}` can be written")),
             Err(error) => unwritable(&shown, &error.to_string()),
         };
     }
     // Not made by looking: the first hook makes it.
     match state.ancestors().find(|folder| folder.exists()) {
         Some(_) if journal_access::is_writable(state) => {
-            Finding::good(About::Machine, "state", format!("`{shown}` will be made by the first hook"))
+            Finding::good(Surroundings::Machine, "state", format!("`{shown}` will be made by the first hook"))
         }
         Some(folder) => unwritable(&shown, &format!("it cannot be made in `{}`", home_relative(folder))),
         None => unwritable(&shown, "it cannot be made"),
@@ -101,7 +101,7 @@ fn state_directory(state: &Path) -> Finding {
 
 fn unwritable(shown: &str, why: &str) -> Finding {
     Finding::problem(
-        About::Machine,
+        Surroundings::Machine,
         "state",
         format!("`{shown}` cannot be written, so nothing is held: {why}"),
     )
@@ -111,13 +111,15 @@ fn unwritable(shown: &str, why: &str) -> Finding {
 fn journal(state: &Path) -> Option<Finding> {
     match journal::examine(state, JOURNAL_LIMIT) {
         Ok(Soundness::Missing) => None,
-        Ok(Soundness::Sound) => Some(Finding::good(About::Machine, "journal", "sound")),
-        Ok(Soundness::SoundSoFar) => {
-            Some(Finding::good(About::Machine, "journal", "sound as far as it could be read in two seconds"))
-        }
+        Ok(Soundness::Sound) => Some(Finding::good(Surroundings::Machine, "journal", "sound")),
+        Ok(Soundness::SoundSoFar) => Some(Finding::good(
+            Surroundings::Machine,
+            "journal",
+            "sound as far as it could be read in two seconds",
+        )),
         Err(error) => {
             let told = CommandError::from(error);
-            let finding = Finding::problem(About::Machine, "journal", told.message());
+            let finding = Finding::problem(Surroundings::Machine, "journal", told.message());
             Some(match told.hints().first() {
                 Some(hint) => finding.advice(hint),
                 None => finding,
@@ -132,7 +134,7 @@ fn abandoned_mirrors(state: &Path) -> impl Iterator<Item = Finding> {
         let (project, size) = (home_relative(&mirror.project), size_in_words(mirror.bytes));
         let text = format!("there is still a copy of `{project}`, which is gone or not mounted: {size}");
         let remove = shell_word(&mirror.folder.to_string_lossy());
-        Finding::note(About::Machine, "leftovers", text).advice(format!(
+        Finding::note(Surroundings::Machine, "leftovers", text).advice(format!(
             "if nobody needs it, `rm -rf {remove}`; to bring it back, make that folder and run `checkstone snapshot restore --from-mirror` in it"
         ))
     })
@@ -140,7 +142,7 @@ fn abandoned_mirrors(state: &Path) -> impl Iterator<Item = Finding> {
 
 /// The policy of the repository, the hooks of git's that verify there, and what switches the gate off there.
 pub(crate) fn repository(repository: Option<&Repository>) -> Vec<Finding> {
-    let about = About::Repository;
+    let about = Surroundings::Repository;
     let Some(repository) = repository else {
         return vec![Finding::note(about, "policy", "this folder is in no git repository")];
     };
@@ -186,14 +188,16 @@ pub(crate) fn repository(repository: Option<&Repository>) -> Vec<Finding> {
 fn git_hooks(repository: &Repository) -> impl Iterator<Item = Finding> {
     let known = KnownGitHook::of_repository(repository, environment::state_directory().as_deref());
     known.into_iter().map(|hook| match hook.problem {
-        None => Finding::good(About::Repository, "git-hook", hook.sentence()),
-        Some(_) => Finding::problem(About::Repository, "git-hook", hook.sentence()).advice(hook.advice()),
+        None => Finding::good(Surroundings::Repository, "git-hook", hook.sentence()),
+        Some(_) => {
+            Finding::problem(Surroundings::Repository, "git-hook", hook.sentence()).advice(hook.advice())
+        }
     })
 }
 
 /// What killed processes left in the git folder: each lock, and the rest together.
 fn leftovers(repository: &Repository) -> Vec<Finding> {
-    let about = About::Repository;
+    let about = Surroundings::Repository;
     let (locks, parts): (Vec<LeftoverFile>, Vec<LeftoverFile>) =
         keeping::leftover_files(repository, SystemTime::now())
             .into_iter()
@@ -231,7 +235,7 @@ fn session(root: &Path) -> Option<Finding> {
     let state = environment::state_directory()?;
     let session = AgentSession::calling(None, Some(root)).ok().flatten()?;
     switch::is_off(&state, session.agent.name(), &session.id).then(|| {
-        Finding::note(About::Repository, "switch", "this session is switched off")
+        Finding::note(Surroundings::Repository, "switch", "this session is switched off")
             .advice("`checkstone session --on` switches it on")
     })
 }

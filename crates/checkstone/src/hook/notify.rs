@@ -1,7 +1,7 @@
-//! Codex CLI's `notify` program: the end of a turn, told to nobody who waits. The verdict, its timer and its count are
+//! A client's `notify` program: the end of a turn, told to nobody who waits. The verdict, its timer and its count are
 //! the hook's; a hold is typed into the session's tmux pane, or else becomes a notice in the journal.
 //!
-//! The environment does not tell the pane: it is that of whoever started Codex's daemon. So a pane counts as the
+//! The environment does not tell the pane: it can be that of whoever started the client's daemon. So a pane counts as the
 //! session's only where it shows what the agent said last, and only one does.
 
 use std::ffi::OsStr;
@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use agents::{Answer, Notification, Pane, PaneAddress, Receiver, Tmux, transcripts};
+use agents::{Answer, Notification, Pane, PaneAddress, Receiver, Tmux, host, transcripts};
 use jiff::Timestamp;
 use journal::{Journal, OpenFor, switch};
 use stop::{ClientEvent, Delivery, JudgedStop, Purpose, Stop, Stopwatch, Workplace, append_to_log};
@@ -25,36 +25,31 @@ use crate::typed_message;
 const DRAWING: Duration = Duration::from_secs(2);
 const DRAWING_POLL: Duration = Duration::from_millis(100);
 
-const RECEIVER: Receiver = Receiver::Agent(Agent::Codex);
-
-/// The client in which nobody can type.
-const NOT_INTERACTIVE: &str = "codex_exec";
-
 /// Handles one notification. Whatever fails here fails silently; the log says so.
-pub(crate) fn receive(argument: &OsStr, stopwatch: Stopwatch) {
+pub(crate) fn receive(agent: Agent, argument: &OsStr, stopwatch: Stopwatch) {
     let Some(state) = environment::state_directory() else { return };
-    let notification = match Notification::parse(argument.as_bytes()) {
+    let notification = match Notification::parse(agent, argument.as_bytes()) {
         Ok(Some(notification)) => notification,
         Ok(None) => return,
         Err(error) => {
             return append_to_log(
                 &state,
-                &format!("codex pass: the notification was not understood: {error}"),
+                &format!("{} pass: the notification was not understood: {error}", agent.name()),
             );
         }
     };
-    if switch::is_off(&state, Agent::Codex.name(), &notification.thread) {
+    if switch::is_off(&state, agent.name(), &notification.thread) {
         return;
     }
-    // Threads that Codex opened for itself have no transcript.
+    // Threads that the client opened for itself have no transcript.
     let transcript =
-        clients::home(Agent::Codex).and_then(|home| transcripts::codex_rollout(&home, &notification.thread));
+        clients::home(agent).and_then(|home| transcripts::of_session(agent, &home, &notification.thread));
     let Some(transcript) = transcript else { return };
-    if transcripts::introduction(Agent::Codex, &transcript).is_subagent {
+    if transcripts::introduction(agent, &transcript).is_subagent {
         return;
     }
     let (session, cwd) = (notification.thread.clone(), notification.cwd.clone());
-    let payload = notification.clone().into_stop(transcript.clone());
+    let payload = notification.clone().into_stop(agent, transcript.clone());
     let now = Timestamp::now();
     let settings = settings(state);
     let workplace = Workplace::find(&cwd, settings.user_file.as_deref());
@@ -73,10 +68,14 @@ fn hold(judged: JudgedStop, notification: &Notification, transcript: &Path) {
     let reason = judged.joined().reason;
     let session = judged.turn.known.session.as_ref();
     let recorded = session.and_then(|session| PaneAddress::parse(session.pane.as_deref()?));
-    let found = if notification.client.as_deref() == Some(NOT_INTERACTIVE) {
-        Err(CommandError::refused("`codex exec` takes no further prompt"))
+    let agent = event.payload.agent;
+    let not_interactive = host(agent).notify.as_ref().map(|form| form.not_interactive);
+    let found = if notification.client.as_deref() == not_interactive {
+        let exec = not_interactive.unwrap_or_default().replace('_', " ");
+        Err(CommandError::refused(format!("`{exec}` takes no further prompt")))
     } else {
-        Server::all(recorded.as_ref()).and_then(|servers| find(&servers, recorded.as_ref(), notification))
+        Server::all(recorded.as_ref())
+            .and_then(|servers| find(agent, &servers, recorded.as_ref(), notification))
     };
     let (tmux, pane) = match found {
         Ok(found) => found,
@@ -86,7 +85,7 @@ fn hold(judged: JudgedStop, notification: &Notification, transcript: &Path) {
         }
     };
     let Answer::Hold { to_agent, .. } = judged.conclude(Delivery::Sure) else { return };
-    match typed_message::deliver(&tmux, &pane, RECEIVER, &to_agent, transcript) {
+    match typed_message::deliver(&tmux, &pane, Receiver::Agent(agent), &to_agent, transcript) {
         Ok(true) => {}
         Ok(false) => event.log("hold", "typed into the pane, but not yet in the transcript"),
         Err(error) => event.log("pass", &format!("the hold could not be delivered: {error}")),
@@ -135,6 +134,7 @@ impl Server {
 
 /// The pane of the session, once it shows what the agent said last.
 fn find(
+    agent: Agent,
     servers: &[Server],
     recorded: Option<&PaneAddress>,
     notification: &Notification,
@@ -144,7 +144,8 @@ fn find(
     loop {
         let mut candidates = 0;
         let mut showing = Vec::new();
-        let mut problem = CommandError::not_found("no tmux pane runs Codex in this folder");
+        let mut problem =
+            CommandError::not_found(format!("no tmux pane runs {} in this folder", host(agent).short_title));
         for server in servers {
             // A server that is gone, such as that of a daemon's environment, does not hide the others.
             let panes = server.tmux.panes().unwrap_or_else(|error| {
@@ -157,7 +158,7 @@ fn find(
                 });
                 // Where a person named the pane, the client may have been sent to another folder.
                 let may_be = is_recorded || pane.foreground.folder() == Some(folder.as_path());
-                if !may_be || pane.accepts(RECEIVER).is_err() {
+                if !may_be || pane.accepts(Receiver::Agent(agent)).is_err() {
                     continue;
                 }
                 candidates += 1;

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use agents::Answer;
+use agents::{Answer, host};
 use autosave::{EndedSave, Listener, Wish, save_run};
 use changes::Repository;
 use gate::policy::SnapshotSettings;
@@ -13,7 +13,6 @@ use stop::notices::Reduction;
 use stop::policy_files::FoundTexts;
 use stop::turn_start_snapshot::{self, SnapshotOrder};
 use stop::{ClientEvent, PackedPolicy, PolicyChange, SAME_DELIVERY, Workplace};
-use transcript::Agent;
 
 use super::told;
 use crate::background;
@@ -163,7 +162,7 @@ impl OpenedTurn<'_> {
         journal.write(|writing| {
             let session = writing.see_session(&event.seen(self.root), event.now)?;
             // A client without ids of its own would open two turns where the hook is registered twice (H9).
-            if event.payload.agent == Agent::Gemini {
+            if host(event.payload.agent).payload.turn.is_none() {
                 let fingerprint = format!("prompt:{prompt}");
                 if !writing.first_delivery(session.id, &fingerprint, event.now, SAME_DELIVERY)? {
                     return Ok((session.id, None));

@@ -4,14 +4,14 @@
 use std::path::Path;
 use std::time::Duration;
 
-use agents::Answer;
+use agents::{Answer, host};
 use checkpoint::layout::Layout;
 use journal::{Journal, NotedRun, OpenFor};
 use run::control;
 use run::state::RunState;
 use sha2::{Digest, Sha256};
 use stop::{ClientEvent, SAME_DELIVERY, Workplace};
-use transcript::{Agent, visible};
+use transcript::visible;
 use workflow::StateDirectory;
 
 /// The agent is told more; the person only needs to know that it was.
@@ -29,9 +29,7 @@ pub(crate) fn tell(event: &ClientEvent, source: &str) -> Answer {
     // Git is asked only where its files do not tell what HEAD is.
     let state = StateDirectory::at(&event.cwd, workplace.repository, &event.settings.git);
     let workflow = state.session_start();
-    // Gemini CLI 0.61.0 drops a prompt with a hook's words in it from a session that it goes on with.
-    let is_forgotten =
-        matches!((event.payload.agent, source), (_, "clear" | "compact") | (Agent::Gemini, "resume"));
+    let is_forgotten = host(event.payload.agent).payload.forgets_at.contains(&source);
     // A session can be gone on with within seconds of its beginning, and that is another event.
     let (window, again) = if is_forgotten { (SAME_DELIVERY, source) } else { (WHOLE_SESSION, "") };
     let project = root.as_deref().unwrap_or(&event.cwd);

@@ -42,7 +42,8 @@ impl Patient {
     /// With the hook registered in every client by `init`.
     fn registered(policy: &str) -> Self {
         let patient = Self::new(policy);
-        let arguments = ["init", "--yes", "--agent", "claude", "--agent", "gemini", "--agent", "codex"];
+        let agents = Agent::ALL.into_iter().flat_map(|agent| ["--agent", agent.name()]);
+        let arguments: Vec<&str> = ["init", "--yes"].into_iter().chain(agents).collect();
         let output = patient.workplace.run(&arguments);
         assert!(output.succeeded(), "{output:?}");
         patient
@@ -57,12 +58,8 @@ impl Patient {
     }
 
     fn settings(&self, agent: Agent, text: &str) {
-        let file = match agent {
-            Agent::Claude => "home/.claude/settings.json",
-            Agent::Gemini => "home/.gemini/settings.json",
-            Agent::Codex => "home/.codex/hooks.json",
-        };
-        self.write(file, text);
+        let files = &agents::host(agent).files;
+        self.write(&format!("home/{}/{}", files.folder, files.settings), text);
     }
 
     fn write(&self, name: &str, text: &str) {

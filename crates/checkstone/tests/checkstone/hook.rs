@@ -1,5 +1,6 @@
 //! The hook as a client runs it: the agent can always stop, and the decisions are right.
 
+mod callers;
 mod checks;
 mod counting;
 mod faults;

@@ -9,6 +9,7 @@ mod faults;
 mod hostile;
 mod incremental;
 mod kills;
+mod lease;
 mod modules;
 mod moved;
 mod needs;

@@ -35,6 +35,7 @@ fn reference() -> TableReference {
     for key in &mut reference.keys {
         match key.name {
             "integrations" => key.shape = Shape::Table(workflow::integrations::user_settings::reference()),
+            "storage" => key.shape = Shape::Table(run::storage_settings::reference()),
             "mcp" => key.shape = Shape::Table(checkstone::mcp_settings_reference()),
             _ => {}
         }

@@ -12,7 +12,7 @@ fn full(workplace: &Workplace, text: &str) -> Value {
     let tokens = match workplace.client {
         Client::Claude => 420_000,
         Client::Gemini => 450_000,
-        Client::Codex | Client::CodexPlainTools => 110_000,
+        _ => 110_000,
     };
     json!({"text": text, "delay_ms": 200, "tokens": tokens})
 }
@@ -21,7 +21,7 @@ fn notes(workplace: &Workplace) -> &'static str {
     match workplace.client {
         Client::Claude => "CLAUDE.md",
         Client::Gemini => "GEMINI.md",
-        Client::Codex | Client::CodexPlainTools => "AGENTS.md",
+        _ => "AGENTS.md",
     }
 }
 

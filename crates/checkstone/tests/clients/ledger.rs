@@ -31,7 +31,7 @@ fn interrupted(client: Client) -> &'static str {
     match client {
         Client::Claude => "Interrupted",
         Client::Gemini => "Request cancelled.",
-        Client::Codex | Client::CodexPlainTools => "Conversation interrupted",
+        _ => "Conversation interrupted",
     }
 }
 

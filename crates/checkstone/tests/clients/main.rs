@@ -28,6 +28,7 @@ macro_rules! for_every_client {
         for_every_client!(@ claude Claude $($fact)*);
         for_every_client!(@ gemini Gemini $($fact)*);
         for_every_client!(@ codex Codex $($fact)*);
+        for_every_client!(@ qwen Qwen $($fact)*);
         for_every_client!(@ codex_plain_tools CodexPlainTools $($fact)*);
     };
     (@ $client:ident $variant:ident $($fact:ident)*) => {
@@ -54,6 +55,7 @@ for_every_client! {
     what_cannot_be_done_is_not_asked_for_again
     a_broken_journal_holds_nobody
     unfinished_work_is_told_when_a_session_begins
+    what_init_wrote_is_taken_back
 }
 
 /// What a person lives through at the screen of each client.

@@ -62,7 +62,7 @@ pub(crate) fn every_tool_is_offered_and_answers(workplace: &Workplace) {
         let add: &[&str] = match workplace.client {
             Client::Claude => &["mcp", "add", "--scope", "user", "checkstone", "--", program, "mcp"],
             Client::Gemini => &["mcp", "add", "--scope", "user", "checkstone", program, "mcp"],
-            Client::Codex | Client::CodexPlainTools => &["mcp", "add", "checkstone", "--", program, "mcp"],
+            _ => &["mcp", "add", "checkstone", "--", program, "mcp"],
         };
         workplace.client_says(add, "");
     };
@@ -72,7 +72,7 @@ pub(crate) fn every_tool_is_offered_and_answers(workplace: &Workplace) {
         let (name, namespace) = match workplace.client {
             Client::Claude => (format!("mcp__checkstone__{tool}"), None),
             Client::Gemini => (format!("mcp_checkstone_{tool}"), None),
-            Client::Codex | Client::CodexPlainTools => ((*tool).to_owned(), Some("mcp__checkstone")),
+            _ => ((*tool).to_owned(), Some("mcp__checkstone")),
         };
         json!({"calls": [{"tool": {"name": name, "input": arguments, "namespace": namespace}}]})
     }));

@@ -39,7 +39,7 @@ fn install(workplace: &Workplace) {
             assert!(told.contains("successfully validated"), "{told}");
             workplace.client_says(&["extensions", "install", folder, "--consent"], "y\n");
         }
-        Client::Codex | Client::CodexPlainTools => {
+        _ => {
             let file = workplace.home().join(".codex/config.toml");
             let settings = fs_err::read_to_string(&file).unwrap();
             fs_err::write(&file, settings.replace("\nplugins = false", "\nplugins = true")).unwrap();
@@ -105,7 +105,7 @@ pub(crate) fn shows_what_the_gate_would_say(workplace: &Workplace) {
         Client::Claude => "/checkstone:checkpoint",
         Client::Gemini => "/checkpoint",
         // Codex has no commands of plugins; a skill is named in the prompt, and the model reads it.
-        Client::Codex | Client::CodexPlainTools => "$checkstone:checkpoint",
+        _ => "$checkstone:checkpoint",
     };
     let scenario = json!({"steps": [look(), fix(), say("Fixed."), say("No more."), say("Shown.")]});
     let played = workplace.play_with(|_| install(workplace), scenario, &["Fix add", typed]);
@@ -115,7 +115,7 @@ pub(crate) fn shows_what_the_gate_would_say(workplace: &Workplace) {
             assert!(said.contains("What the gate would say now:"), "{said}");
             assert!(said.contains("missing: tests"), "{said}");
         }
-        Client::Codex | Client::CodexPlainTools => assert!(said.contains("`checkstone check`"), "{said}"),
+        _ => assert!(said.contains("`checkstone check`"), "{said}"),
     }
 }
 
@@ -133,7 +133,7 @@ pub(crate) fn doctor_proves_that_the_hook_fires(workplace: &Workplace) {
     match workplace.client {
         Client::Claude | Client::Gemini => assert_eq!(trusted, [""; 0]),
         // The test lets it run without asking; the person has not been asked.
-        Client::Codex | Client::CodexPlainTools => {
+        _ => {
             assert_eq!(trusted, ["problem: Codex does not run the hook: you have not trusted it yet"]);
         }
     }

@@ -43,6 +43,8 @@ table! {
         autosave: Nested<Autosave> = Autosave::default();
         /// Services outside, and their tokens: only in your own configuration; see [integrations.md](integrations.md).
         integrations: UsersOwn, or "none";
+        /// Where runs and their artifacts are kept beyond this machine: only in your own configuration; see [storage.md](storage.md).
+        storage: UsersOwn, or "none";
         /// What `checkstone mcp` offers agents: only in your own configuration; see [mcp.md](mcp.md).
         mcp: UsersOwn, or "what only reads";
     }

@@ -4,7 +4,7 @@
 use settings::{Document, Problems};
 
 /// Tables of the file that are no part of a policy.
-const USERS_OWN: [&str; 3] = ["cluster", "integrations", "mcp"];
+const USERS_OWN: [&str; 4] = ["cluster", "integrations", "mcp", "storage"];
 
 /// The part of the file that is a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,19 +4,20 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::Path;
+use std::sync::Arc;
 
 use checkpoint::Depth;
 use checkpoint::layout::Layout;
 use checkpoint::manifest::Reason;
-use files::{Lock, LockError};
 use jiff::Timestamp;
+use supervise::{SweepError, Swept};
 use text::error_chain;
 
 use super::{Engine, EngineError, LivingAttempt, Settings};
 use crate::PythonSession;
-use crate::control;
 use crate::event::{Event, FORMAT, What};
 use crate::executor::{AttemptTicket, ExecutorChoice, slurm};
+use crate::hold::{self, HoldKind, RunHold, TakeError};
 use crate::plan::{Kind, Plan};
 use crate::publish;
 use crate::record::{Record, RecordError, Recorder};
@@ -60,8 +61,8 @@ pub fn run(
     publish::make_folder(root, &layout.run_checkpoints())?;
     publish::make_folder(root, &layout.run_directory())?;
     let exists = || EngineError::Exists { title: layout.title().to_owned(), run: layout.run().to_owned() };
-    let lock = match take(&layout) {
-        Err(EngineError::Busy) => return Err(exists()),
+    let hold = match take(&layout, &settings.hold) {
+        Err(EngineError::Busy { .. }) => return Err(exists()),
         taken => taken?,
     };
     if layout.events().symlink_metadata().is_ok() {
@@ -72,6 +73,9 @@ pub fn run(
             }
             _ => return Err(exists()),
         }
+    }
+    if hold.committed().map_err(RecordError::from)?.is_some_and(|committed| !committed.is_empty()) {
+        return Err(exists());
     }
     let surroundings = Surroundings::look(&plan, search_path(settings));
     let (secrets, text) = SecretValues::of(&text, &settings.environment, settings.is_secret);
@@ -84,7 +88,7 @@ pub fn run(
         set: secrets.without_all(plan.set()),
         surroundings: surroundings.clone(),
     };
-    let (recorder, event) = Recorder::create(&layout.events(), Timestamp::now(), planned)?;
+    let (recorder, event) = Recorder::create_held(&layout.events(), Timestamp::now(), planned, hold)?;
     on_event(&event);
     let warnings: Vec<String> = plan.warnings.iter().map(ToString::to_string).collect();
     let mut engine = Engine::new(plan, layout, settings, recorder, executor, on_event);
@@ -95,7 +99,7 @@ pub fn run(
     }
     engine.tell_instances()?;
     engine.run_to(RunState::InProgress, None)?;
-    finish(engine, lock)
+    finish(engine)
 }
 
 /// Goes on with a run, with its plan as it is now.
@@ -108,7 +112,7 @@ pub fn resume(
     let PlanText { plan, text, .. } = plan;
     can_run(&plan)?;
     let executor = settings.on.executor(settings)?;
-    let lock = take(layout)?;
+    let hold = take(layout, &settings.hold)?;
     if plan.title != layout.title() {
         return Err(EngineError::OtherTitle { found: plan.title, expected: layout.title().to_owned() });
     }
@@ -116,7 +120,7 @@ pub fn resume(
         return Err(EngineError::NoStage { stage: stage.clone() });
     }
     publish::make_folder(layout.root(), &layout.run_directory())?;
-    let recorder = Recorder::open(&layout.events())?;
+    let recorder = Recorder::open_held(&layout.events(), hold)?;
     let surroundings = Surroundings::look(&plan, search_path(settings));
     let drift = surroundings.drift_since(&recorder.record().surroundings, &plan);
     let (secrets, text) = SecretValues::of(&text, &settings.environment, settings.is_secret);
@@ -136,7 +140,7 @@ pub fn resume(
     engine.run_to(RunState::InProgress, Some("resumed".to_owned()))?;
     engine.tell_instances()?;
     engine.make_ready()?;
-    finish(engine, lock)
+    finish(engine)
 }
 
 /// Aborts a run that nobody has in hand: ends what its supervisor left, and records it. A run that is over stays as it
@@ -146,8 +150,7 @@ pub fn abort_lost(
     settings: &Settings,
     on_event: &mut dyn FnMut(&Event),
 ) -> Result<RunState, EngineError> {
-    let _lock = take(layout)?;
-    let recorder = Recorder::open(&layout.events())?;
+    let recorder = Recorder::open_held(&layout.events(), take(layout, &settings.hold)?)?;
     let state = recorder.record().state;
     if !matches!(state, RunState::InProgress | RunState::Planned) {
         return Ok(state);
@@ -163,21 +166,20 @@ pub fn abort_lost(
     Ok(RunState::Aborted)
 }
 
-fn finish(mut engine: Engine<'_>, lock: Lock) -> Result<RunState, EngineError> {
+fn finish(mut engine: Engine<'_>) -> Result<RunState, EngineError> {
     let state = engine.drive();
     engine.python.close();
     if engine.may_free {
         // Where that cannot be done, `checkpoint prune` does it.
         let _ = checkpoint::prune_at_end(&engine.layout);
     }
-    drop(lock);
     state
 }
 
-fn take(layout: &Layout) -> Result<Lock, EngineError> {
-    control::take(layout).map_err(|error| match error {
-        LockError::Busy { .. } => EngineError::Busy,
-        error => EngineError::Lock(error),
+fn take(layout: &Layout, kind: &HoldKind) -> Result<Arc<dyn RunHold>, EngineError> {
+    hold::take(layout, kind).map_err(|error| match error {
+        TakeError::Busy { owner } => EngineError::Busy { owner },
+        error => EngineError::Take(error),
     })
 }
 
@@ -205,7 +207,7 @@ impl Engine<'_> {
         // The run's kernel, which belongs to no single stage.
         let kernel = self.layout.kernel_supervisor();
         let failed = |source| EngineError::Sweep { stage: "the kernel".to_owned(), source };
-        supervise::sweep(&kernel).map_err(failed)?;
+        self.swept(&kernel).map_err(failed)?;
         let stages = &self.recorder.record().stages;
         let mut left: Vec<(String, u32, StageState)> = Vec::new();
         for (id, stage) in stages {
@@ -302,13 +304,22 @@ impl Engine<'_> {
 
     fn sweep(&mut self, stage_id: &str, attempt: u32) -> Result<(), EngineError> {
         let record = self.layout.attempt_supervisor(stage_id, attempt)?;
-        let swept = supervise::sweep(&record)
+        let swept = self
+            .swept(&record)
             .map_err(|source| EngineError::Sweep { stage: stage_id.to_owned(), source })?;
         if swept.survivors > 0 {
             return Err(EngineError::Survivors { stage: stage_id.to_owned(), survivors: swept.survivors });
         }
         let processes = usize::try_from(swept.killed).unwrap_or(usize::MAX);
         self.append(What::Swept { stage_id: stage_id.to_owned(), attempt, processes })
+    }
+
+    /// A rival of this machine that is alive, but had its run taken over, keeps nothing.
+    fn swept(&self, record: &Path) -> Result<Swept, SweepError> {
+        match self.recorder.hold().may_have_rival() {
+            true => supervise::sweep_replaced(record),
+            false => supervise::sweep(record),
+        }
     }
 
     /// From which checkpoint it goes on, and why not from a newer one.

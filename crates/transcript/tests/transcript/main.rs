@@ -12,6 +12,7 @@
 mod bad_input;
 mod cases;
 mod properties;
+mod qwen;
 mod real_sessions;
 mod samples;
 mod walks;

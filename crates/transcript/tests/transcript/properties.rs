@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use transcript::{Agent, Options, Reading};
 
-use crate::write::{claude, codex, gemini, lines};
+use crate::write::{claude, codex, gemini, lines, qwen};
 
 fn read(bytes: &[u8], agent: Agent, first_window: u64) -> Reading {
     let whole =
@@ -47,11 +47,23 @@ fn record(agent: Agent) -> BoxedStrategy<Value> {
             Just(codex::event(json!({ "type": "task_started" }))),
         ]
         .boxed(),
+        Agent::Qwen => prop_oneof![
+            text.prop_map(|text| qwen::prompt(&text)),
+            text.prop_map(|text| qwen::said(&text)),
+            (id, text).prop_map(|(id, text)| qwen::call(
+                &id,
+                "run_shell_command",
+                json!({ "command": text })
+            )),
+            (id, text).prop_map(|(id, text)| qwen::result(&id, "success", &text, json!(""))),
+            Just(qwen::record("system", "system", json!([]))),
+        ]
+        .boxed(),
     }
 }
 
 pub(crate) fn transcripts() -> impl Strategy<Value = (Agent, Vec<Value>)> {
-    prop_oneof![Just(Agent::Claude), Just(Agent::Gemini), Just(Agent::Codex)]
+    prop::sample::select(Agent::ALL.to_vec())
         .prop_flat_map(|agent| (Just(agent), prop::collection::vec(record(agent), 1..30)))
 }
 

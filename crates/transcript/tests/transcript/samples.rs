@@ -13,7 +13,7 @@ pub(crate) fn folder() -> PathBuf {
 /// All samples: the transcripts themselves, and the main transcript of those with sub-agents.
 pub(crate) fn all() -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for client in ["claude", "codex", "gemini"] {
+    for client in transcript::Agent::ALL.map(transcript::Agent::name) {
         for entry in fs::read_dir(folder().join(client)).unwrap() {
             let path = entry.unwrap().path();
             if path.is_file() {

@@ -128,3 +128,39 @@ pub(crate) mod codex {
         item(json!({ "type": "function_call_output", "call_id": id, "output": output }))
     }
 }
+
+pub(crate) mod qwen {
+    use super::{Value, json};
+
+    pub(crate) fn record(kind: &str, provenance: &str, parts: Value) -> Value {
+        json!({
+            "uuid": "u", "parentUuid": null, "sessionId": "s", "timestamp": "2026-01-01T10:00:00.000Z", "type": kind,
+            "provenance": provenance, "cwd": "/r", "message": { "role": "user", "parts": parts },
+        })
+    }
+
+    pub(crate) fn prompt(text: &str) -> Value {
+        record("user", "real_user", json!([{ "text": text }]))
+    }
+
+    pub(crate) fn said(text: &str) -> Value {
+        record("assistant", "assistant_output", json!([{ "text": text }]))
+    }
+
+    pub(crate) fn call(id: &str, name: &str, arguments: Value) -> Value {
+        let call = json!({ "functionCall": { "id": id, "name": name, "args": arguments } });
+        record("assistant", "assistant_output", json!([call]))
+    }
+
+    pub(crate) fn result(id: &str, status: &str, output: &str, display: Value) -> Value {
+        let parts = json!([{ "functionResponse": { "id": id, "response": { "output": output } } }]);
+        let mut record = record("tool_result", "tool_result", parts);
+        record["toolCallResult"] = json!({ "callId": id, "status": status, "resultDisplay": display });
+        record
+    }
+
+    /// What the person is shown of a command.
+    pub(crate) fn shell(exit_code: Value, outcome: &str, output: &str) -> Value {
+        json!({ "type": "shell_result", "exitCode": exit_code, "outcome": outcome, "output": output })
+    }
+}

@@ -13,6 +13,7 @@ use super::RunArguments;
 use crate::confirmation;
 use crate::error::{CommandError, ErrorKind};
 use crate::printer::{GOOD, Printer};
+use crate::run_storage;
 
 /// So many runs of a title stay where nobody says otherwise.
 const USUAL_KEEP: usize = 5;
@@ -47,7 +48,8 @@ pub(super) fn run(
             return Ok(ExitCode::FAILURE);
         }
     }
-    let output = pruning::prune(root, retention)?;
+    run_storage::use_store(root)?;
+    let output = pruning::prune(root, retention, &run_storage::hold(root)?)?;
     printer.answer(arguments.json, &output, || {
         let (runs, freed) = (counted(output.removed.len(), "run"), size_in_words(output.freed_bytes));
         format!("{GOOD}✓{GOOD:#} {runs} removed, {} kept; {freed} freed\n", output.kept)

@@ -408,7 +408,7 @@ impl Sketch {
     /// Changes something that stages read or run while they are at it, and says what.
     pub(super) fn edit_files(&mut self, random: &mut Random) -> String {
         let value = random.below(4);
-        match random.below(8) {
+        match random.below(10) {
             6 => {
                 self.is_executable ^= true;
                 "file 0 can be executed, or no longer".to_owned()

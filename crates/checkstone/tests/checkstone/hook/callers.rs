@@ -1,0 +1,93 @@
+//! L16: hosts that run the hooks which are registered for another client, and one that has hooks in both places.
+
+use agents::rehearsed_turn::{FILE, RehearsedTurn, Tests};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use transcript::Agent;
+
+use super::world::{HookAnswer, PYTHON, RUN_TESTS, World, answer};
+
+/// A turn of Qwen Code, told to the hooks that are registered for these clients, one after the other.
+fn turn_of_qwen(world: &World, tests: Tests, registered: &[&str]) -> Vec<HookAnswer> {
+    let transcript = world.home.join(format!(".qwen/projects/-r/chats/{}.jsonl", tests.session()));
+    let turn = || RehearsedTurn {
+        agent: Agent::Qwen,
+        tests,
+        repository: &world.repository,
+        transcript: &transcript,
+        now: format!("{:.3}", Timestamp::now()),
+    };
+    let tell = |payload: Value| registered.iter().map(|agent| answer(world.hook(agent), &payload)).collect();
+    let told: Vec<HookAnswer> = tell(turn().prompt_payload().unwrap());
+    told.iter().for_each(HookAnswer::passes);
+    world.write(FILE, &format!("# {}\ndef add(a, b):\n    return a + b\n", tests.session()));
+    world.sandbox.write(&transcript, turn().transcript());
+    tell(turn().stop_payload().unwrap())
+}
+
+/// Its transcript looks like Claude Code's, with no call in it.
+#[test]
+fn l16_a_known_host_is_treated_as_itself_by_another_clients_hook() {
+    let world = World::new(PYTHON);
+    let untested = turn_of_qwen(&world, Tests::NeverRan, &["claude"]);
+    assert_eq!(untested.iter().map(HookAnswer::holds).collect::<Vec<_>>(), [RUN_TESTS]);
+    let tested = turn_of_qwen(&world, Tests::Passed, &["claude"]);
+    assert!(!tested.iter().any(HookAnswer::is_hold));
+    let agents: Vec<String> = {
+        let database = world.database();
+        let mut statement = database.prepare("SELECT DISTINCT agent FROM sessions").unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    assert_eq!(agents, ["qwen"]);
+}
+
+#[test]
+fn l16_a_stop_that_comes_by_two_registrations_is_held_once() {
+    let world = World::new(PYTHON);
+    let answers = turn_of_qwen(&world, Tests::NeverRan, &["qwen", "claude"]);
+    assert_eq!(answers.iter().map(HookAnswer::is_hold).collect::<Vec<_>>(), [true, false]);
+    assert_eq!(world.holds(), [1]);
+}
+
+/// As Copilot CLI 1.0.102 calls a hook of Claude Code's settings, VS Code by its documentation.
+#[test]
+fn l16_a_host_that_is_not_understood_passes_and_the_person_is_told_once() {
+    let world = World::new(PYTHON);
+    let copilot = json!({
+        "hook_event_name": "Stop", "session_id": "9dbb", "timestamp": "2026-11-15T15:48:18.199Z", "stop_reason": "end_turn",
+        "cwd": world.repository, "stop_hook_active": false,
+        "transcript_path": world.home.join(".copilot/session-state/9dbb/events.jsonl"),
+    });
+    let editor = json!({
+        "hookEventName": "Stop", "session_id": "1", "timestamp": "2026-11-15T15:48:18.199Z", "cwd": world.repository,
+        "transcript_path": world.home.join("x.json"), "stop_hook_active": false,
+    });
+    world.write(FILE, "def add(a, b):\n    return a + b\n");
+    for (payload, title) in [(copilot, "Copilot CLI"), (editor, "VS Code")] {
+        let told = answer(world.hook("claude"), &payload).notifies();
+        let expected = format!(
+            "[checkstone] {title} runs the hooks that are registered for Claude Code. Nothing is checked there: what it \
+             writes is not understood."
+        );
+        assert_eq!(told, expected);
+        answer(world.hook("claude"), &payload).passes();
+        let mut later = payload;
+        later["session_id"] = json!("another");
+        answer(world.hook("claude"), &later).passes();
+    }
+}
+
+/// A transcript that is missing says nothing about who called: the steps are those of the changed files (SC14).
+#[test]
+fn a_missing_transcript_of_the_registered_host_still_gives_the_steps() {
+    let world = World::new(PYTHON);
+    let payload = |event: &str| {
+        json!({
+            "hook_event_name": event, "session_id": "1", "prompt_id": "p", "prompt": "Fix add", "cwd": world.repository,
+            "transcript_path": world.home.join(".claude/projects/-r/1.jsonl"), "stop_hook_active": false,
+        })
+    };
+    answer(world.hook("claude"), &payload("UserPromptSubmit")).passes();
+    world.write(FILE, "def add(a, b):\n    return a + b\n");
+    assert_eq!(answer(world.hook("claude"), &payload("Stop")).holds(), RUN_TESTS);
+}

@@ -1,0 +1,37 @@
+//! Codex CLI: rollouts in JSON lines.
+
+mod calls;
+mod normaliser;
+mod output;
+mod patch;
+mod script;
+mod subagent_files;
+
+use std::sync::LazyLock;
+
+use text::WordFinder;
+
+use super::{HostFormat, SubagentFiles};
+
+pub(super) static FORMAT: HostFormat = HostFormat {
+    record: normaliser::record,
+    wrote: |line| line.r#type.is_some() && line.timestamp.is_some() && line.payload.is_some(),
+    document: None,
+    is_own_prompt: |_| false,
+    session_signs: LazyLock::new(|| {
+        WordFinder::new(&[
+            "*** ",
+            r#""changes":"#,
+            r#""type":"read""#,
+            r#"{\"task_name\":"#,
+            r#"{\"agent_id\":"#,
+            r#""agent_message","id":"#,
+            "<subagent_notification>",
+            "close_agent",
+        ])
+    }),
+    subagents: SubagentFiles::Named(subagent_files::named),
+    has_single_prompts: false,
+    has_long_variants: false,
+    wakes_agent: false,
+};

