@@ -74,6 +74,7 @@ pub(crate) struct Job {
     pub(crate) execution_count: u64,
     pub(crate) checkpoints: CheckpointsBy,
     /// Where the kernel of a Python stage has its own files.
+    #[cfg_attr(not(feature = "python"), expect(dead_code, reason = "without a kernel nobody asks"))]
     pub(crate) kernel: PathBuf,
 }
 

@@ -13,7 +13,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 
-use super::offered_tool::CommandLine;
+use super::offered_tool::ToolCommand;
 use crate::error::CommandError;
 
 /// The name of the one answer that is asked for.
@@ -38,7 +38,7 @@ impl OpenQuestions {
     pub(super) async fn ask(
         &self,
         request: &CallToolRequestParams,
-        line: &CommandLine,
+        line: &ToolCommand,
         folder: &Path,
         context: &RequestContext<RoleServer>,
     ) -> Result<Consent, CommandError> {
@@ -97,7 +97,7 @@ fn is_yes(answer: &ElicitResult) -> bool {
     answer.action == ElicitationAction::Accept && said == Some(true)
 }
 
-fn question(line: &CommandLine, folder: &Path) -> Result<ElicitRequestParams, CommandError> {
+fn question(line: &ToolCommand, folder: &Path) -> Result<ElicitRequestParams, CommandError> {
     let schema = json!({
         "type": "object",
         "properties": {ANSWER: {

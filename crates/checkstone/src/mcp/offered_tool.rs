@@ -47,7 +47,7 @@ enum ArgumentKind {
 
 /// What a call starts.
 #[derive(Debug, PartialEq)]
-pub(super) struct CommandLine {
+pub(super) struct ToolCommand {
     pub(super) words: Vec<String>,
     pub(super) input: String,
     /// Files that have to be as the agent says.
@@ -81,8 +81,8 @@ impl OfferedTool {
     }
 
     /// What is to be started for these arguments.
-    pub(super) fn command_line(&self, given: &JsonObject) -> Result<CommandLine, CommandError> {
-        let mut line = CommandLine { words: Vec::new(), input: String::new(), claims: Vec::new() };
+    pub(super) fn command_line(&self, given: &JsonObject) -> Result<ToolCommand, CommandError> {
+        let mut line = ToolCommand { words: Vec::new(), input: String::new(), claims: Vec::new() };
         let [words, options] = [self.row.words, self.row.options];
         line.words.extend(words.iter().chain(options).chain(&["--json"]).map(|word| (*word).to_owned()));
         if let Some(unknown) =
@@ -320,7 +320,7 @@ fn definition(row: &ToolRow, command: &Command, arguments: &[OfferedArgument]) -
     }
 }
 
-impl CommandLine {
+impl ToolCommand {
     /// Whether the files are as the agent says.
     pub(super) fn check_claims(&self, folder: &Path) -> Result<(), CommandError> {
         self.claims.iter().try_for_each(|claim| claim.check(folder))

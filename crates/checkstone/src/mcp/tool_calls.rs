@@ -14,7 +14,7 @@ use rmcp::service::RequestContext;
 use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 
-use super::offered_tool::CommandLine;
+use super::offered_tool::ToolCommand;
 use crate::background;
 use crate::error::CommandError;
 
@@ -53,7 +53,7 @@ impl ToolCalls {
     /// Runs the command in this folder. It is ended when the client takes the call back or goes away.
     pub(super) async fn answer(
         &self,
-        line: CommandLine,
+        line: ToolCommand,
         folder: PathBuf,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, CommandError> {
@@ -93,7 +93,7 @@ struct RunningChild {
 }
 
 impl RunningChild {
-    fn run(&self, line: &CommandLine, folder: &Path) -> Result<Ended, CommandError> {
+    fn run(&self, line: &ToolCommand, folder: &Path) -> Result<Ended, CommandError> {
         let mut command = Command::new(background::own_program()?);
         command.args(&line.words).current_dir(folder);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
