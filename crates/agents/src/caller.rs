@@ -32,7 +32,8 @@ const STRANGERS: &[(&str, &str, CallerMarks)] = &[
         CallerMarks { fields: &["tool_execution_count", "session_duration_ms"], variable: None },
     ),
     ("Cursor", ".cursor", CallerMarks { fields: &["cursor_version"], variable: Some("CURSOR_VERSION") }),
-    ("VS Code", "Code", CallerMarks { fields: &["hook_event_name_of_editor"], variable: None }),
+    // Its own folder is called as people call theirs: `~/Code`.
+    ("VS Code", "workspaceStorage", CallerMarks { fields: &["hook_event_name_of_editor"], variable: None }),
 ];
 
 impl Caller {

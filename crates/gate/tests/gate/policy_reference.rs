@@ -94,7 +94,9 @@ fn the_schema_knows_the_keys_that_are_read() {
             "check",
             "message",
             "autosave",
-            "integrations"
+            "integrations",
+            "storage",
+            "mcp"
         ]
     );
 }

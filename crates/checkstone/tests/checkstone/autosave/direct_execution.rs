@@ -311,7 +311,11 @@ fn a8_a_missing_notes_file_is_made() {
         ("codex", "Stop", "AGENTS.md"),
     ] {
         let world = World::new(&format!("{AUTONOMOUS}window = 1000\n"));
-        let more = json!({"prompt": "Do it", "turn_id": "prompt-1"});
+        // By this key Codex CLI is known.
+        let more = match agent {
+            "codex" => json!({"prompt": "Do it", "turn_id": "prompt-1"}),
+            _ => json!({"prompt": "Do it"}),
+        };
         let opens = if agent == "gemini" { "BeforeAgent" } else { "UserPromptSubmit" };
         world.hook(agent, opens, more.clone());
         world.write("src/lib.rs", "pub fn one() -> u32 { 2 }\n");
