@@ -213,7 +213,7 @@ pub(crate) fn what_init_wrote_is_taken_back(workplace: &Workplace) {
     let before = read();
     workplace.play(json!({"steps": [say("Hello.")]}), &["Hello"]);
     assert_ne!(read(), before);
+    assert_eq!(workplace.decisions(), ["pass"]);
     workplace.json(&["uninstall", "--yes", "--json"]);
     assert_eq!(read(), before);
-    assert_eq!(workplace.decisions(), ["pass"]);
 }

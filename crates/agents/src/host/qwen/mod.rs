@@ -42,7 +42,7 @@ pub(super) static HOST: Host = Host {
         wraps_context: false,
         has_empty_prompts: true,
         has_nameless_subagents: false,
-        forgets_at: &["clear", "compact"],
+        forgets_at: &["clear", "compact", "resume"],
     },
     can: Abilities {
         holds_subagents: true,
