@@ -56,8 +56,9 @@ fn start(folder: &Path, weed: &Path, data: &Path, ports: [u16; 4]) -> Result<(),
     fs_err::write(&identities, identity).map_err(failed)?;
     let log = || fs_err::OpenOptions::new().create(true).append(true).open(folder.join("log"));
     let [master, volume, filer, s3] = ports;
+    // Nobody's child: a test that kills it starts it again, and whoever started it first would have to wait for it.
     let mut server = Command::new("setsid");
-    server.arg(weed).arg("server").arg(format!("-dir={}", data.display()));
+    server.arg("--fork").arg(weed).arg("server").arg(format!("-dir={}", data.display()));
     server.args(["-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer", "-s3"]);
     server.args([format!("-master.port={master}"), format!("-volume.port={volume}")]);
     server.args([format!("-filer.port={filer}"), format!("-s3.port={s3}")]);
@@ -70,7 +71,7 @@ fn start(folder: &Path, weed: &Path, data: &Path, ports: [u16; 4]) -> Result<(),
     server.env_clear().env("PATH", process::path()).current_dir(folder).stdin(Stdio::null());
     let [out, err] = [log().map_err(failed)?, log().map_err(failed)?];
     server.stdout(std::fs::File::from(out)).stderr(std::fs::File::from(err));
-    server.spawn().map_err(failed).map(drop)
+    process::run(&mut server).map(drop)
 }
 
 /// The status of the answer to one request; none while nobody answers.
