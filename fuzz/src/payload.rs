@@ -7,11 +7,11 @@ use transcript::Agent;
 
 /// Does with the bytes, read as each client's, everything that a caller does with a payload.
 pub fn check(bytes: &[u8]) {
-    if let Ok(Some(notification)) = Notification::parse(bytes) {
-        assert!(!notification.is_shown_on(""));
-        assert_eq!(notification.into_stop(PathBuf::new()).event, Event::Stop);
-    }
     for agent in Agent::ALL {
+        if let Ok(Some(notification)) = Notification::parse(agent, bytes) {
+            assert!(!notification.is_shown_on(""));
+            assert_eq!(notification.into_stop(agent, PathBuf::new()).event, Event::Stop);
+        }
         let Ok(payload) = Payload::parse(agent, bytes) else { continue };
         assert_eq!(payload.agent, agent);
         assert!(payload.prompt.as_deref().unwrap_or_default().len() <= 16 * 1024);
