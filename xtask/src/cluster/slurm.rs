@@ -74,6 +74,11 @@ fn start(folder: &Path, conf: &Path) -> Result<(), String> {
     kill(folder)?;
     let failed = |error: std::io::Error| error.to_string();
     let inner = |name: &str| folder.join(name);
+    // The jobs were ended with their nodes. Remembered, their numbers would be given again, and a node that knows a number
+    // already is given nothing more.
+    for name in ["controller", "node1", "node2"] {
+        let _ = fs_err::remove_dir_all(inner(name));
+    }
     for name in ["etc", "run", "log", "controller", "munge", "node1", "node2"] {
         fs_err::create_dir_all(inner(name)).map_err(failed)?;
     }
