@@ -29,6 +29,11 @@ const BEAT_EVERY: Duration = Duration::from_secs(5);
 /// How often it looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(200);
 
+/// Within this time a scheduler has signalled every process of a job.
+const SIGNALS_REACH_ALL: Duration = Duration::from_secs(2);
+
+const SIGTERM: i32 = rustix::process::Signal::TERM.as_raw();
+
 #[derive(Debug, thiserror::Error)]
 pub enum StageExecutionError {
     #[error(transparent)]
@@ -110,8 +115,8 @@ fn execute_one(
         drop(done);
         prepared
     });
-    // The scheduler's signal reaches the stage as soon as it reaches this process.
-    if (was_ended.load(Ordering::SeqCst) || node.interrupt.swap(false, Ordering::SeqCst))
+    let is_terminated = prepared.ending.as_ref().is_some_and(|ending| ending.signal == Some(SIGTERM));
+    if (was_ended.load(Ordering::SeqCst) || was_signalled(&node.interrupt, is_terminated))
         && let Err(unaccepted) = &mut prepared.result
     {
         let reason = "its job was ended from outside: by `scancel`, a limit or preemption".to_owned();
@@ -124,6 +129,16 @@ fn execute_one(
     // Nobody looks into the folder of an attempt that was given up.
     OutcomeFile::write(&folder, token, prepared, job.python.shown_cells())?;
     Ok(waits)
+}
+
+/// The scheduler signals all processes of a job one after another: a stage that was terminated may be gone a moment before
+/// the signal reaches this process.
+fn was_signalled(interrupt: &AtomicBool, is_terminated: bool) -> bool {
+    let until = Instant::now() + SIGNALS_REACH_ALL;
+    while is_terminated && !interrupt.load(Ordering::SeqCst) && Instant::now() < until {
+        std::thread::sleep(LOOK);
+    }
+    interrupt.swap(false, Ordering::SeqCst)
 }
 
 /// Beats, and ends the stage where somebody wants it.
