@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     abort, autosave, background, check, checkpoint, completions, demo, doctor, explain, handoff, hook, init,
-    inject, log, man, markers, mcp, policy, prove, replay, report, resume, run, session, snapshot,
+    inject, log, man, markers, mcp, policy, prove, replay, report, resume, run, serve, session, snapshot,
     stage_exec, status, statusline, timeline, tokens, trust, uninstall, verify, watch, workflow,
 };
 use crate::error::exit_codes_help;
@@ -62,6 +62,7 @@ pub(crate) enum Command {
     Markers(markers::MarkersArguments),
     Inject(inject::InjectArguments),
     Mcp(mcp::McpArguments),
+    Serve(serve::ServeArguments),
     Completions(completions::CompletionsArguments),
     Man(man::ManArguments),
     Hook(hook::HookArguments),

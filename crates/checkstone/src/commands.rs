@@ -24,6 +24,7 @@ pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
+pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod snapshot;
 pub(crate) mod stage_exec;

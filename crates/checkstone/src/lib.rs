@@ -49,6 +49,8 @@ mod run_storage;
 mod saving_environment;
 #[cfg(feature = "schema")]
 mod schemas;
+#[cfg(feature = "serve")]
+mod serve;
 mod settings_file;
 mod tmux_argument;
 mod typed_message;
@@ -124,6 +126,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Man(arguments) => commands::man::run(arguments, Arguments::command(), &printer),
         Command::Inject(arguments) => commands::inject::run(arguments, &printer),
         Command::Mcp(arguments) => commands::mcp::run(arguments, &printer),
+        Command::Serve(arguments) => commands::serve::run(arguments, &printer),
         // Answered above, before anything could go wrong.
         Command::Hook(_) => Ok(ExitCode::SUCCESS),
     };

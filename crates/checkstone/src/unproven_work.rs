@@ -1,7 +1,6 @@
 //! What is unproven in a repository now. `status`, `statusline`, `explain`, `log --repo` and `session --list` report it from here,
 //! out of the ledger that the hook reads too.
 
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -11,8 +10,8 @@ use serde::Serialize;
 use text::counted;
 use transcript::visible;
 
+use crate::environment;
 use crate::error::CommandError;
-use crate::repository_policy;
 
 /// Of many files the first ones stand for all.
 const FILES_NAMED: usize = 3;
@@ -41,18 +40,7 @@ impl UnprovenWork {
         journal: &mut Journal,
         repository: &Repository,
     ) -> Result<Self, CommandError> {
-        let found = repository_policy::files(&repository.root);
-        let earlier = stop::earlier_policy(journal, &repository.root, &found)?;
-        let mut unproven: Vec<Standing> = Vec::new();
-        for policy in found.policy.iter().chain(&earlier).filter_map(|texts| texts.load().ok()) {
-            let by_policy = stop::live_unproven(journal, repository, &policy)?;
-            let is_new = |one: &Standing| {
-                !unproven.iter().any(|known| (&known.version, &known.action) == (&one.version, &one.action))
-            };
-            let new: Vec<Standing> = by_policy.into_iter().filter(is_new).collect();
-            unproven.extend(new);
-        }
-        unproven.sort_by_key(|standing| Reverse(standing.since));
+        let unproven = stop::unproven_in(journal, repository, environment::configuration_file().as_deref())?;
         Ok(Self(unproven))
     }
 

@@ -117,6 +117,16 @@ pub enum Waiting {
 }
 
 impl Waiting {
+    pub const ALL: [Self; 7] = [
+        Self::BackgroundTasks,
+        Self::AnswerOfUser,
+        Self::PlanMode,
+        Self::Interrupted,
+        Self::FailedRequest,
+        Self::Subagents,
+        Self::Rejection,
+    ];
+
     /// What the agent does instead of stopping, for people.
     pub fn in_words(self) -> &'static str {
         match self {

@@ -155,6 +155,12 @@ impl Reading<'_> {
         )
     }
 
+    /// All of a session, in the order in which they began.
+    pub fn autosaves_of(&self, session: SessionId) -> Result<Vec<Autosave>, JournalError> {
+        let of_session = format!("{SELECT} WHERE session = ?1 ORDER BY id");
+        self.rows("list the autosaves of a session", &of_session, [session.0], Autosave::from_row)
+    }
+
     /// The last one of the session that came to a commit.
     pub fn last_saved(&self, session: SessionId) -> Result<Option<Autosave>, JournalError> {
         self.row(

@@ -66,6 +66,16 @@ pub struct StandingSession {
     pub client_id: String,
 }
 
+/// A content that a run of a session proved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProvenContent {
+    pub path: String,
+    pub action: String,
+    pub command: String,
+    /// At whose stop.
+    pub turn: Option<TurnId>,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proof {
     pub id: ProofId,
@@ -168,6 +178,24 @@ impl Reading<'_> {
     pub fn unproven(&self, repository: RepositoryId, limit: usize) -> Result<Vec<Standing>, JournalError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.rows("look up what is unproven", UNPROVEN, [repository.0, limit], Standing::from_row)
+    }
+
+    /// What runs of a session proved, of what is still known. Walks through all contents: for people, not for hooks.
+    pub fn proven_in(&self, session: SessionId) -> Result<Vec<ProvenContent>, JournalError> {
+        self.rows(
+            "look up what a session proved",
+            "SELECT path, action, command, turn FROM contents JOIN proofs ON proofs.id = contents.proof
+             WHERE proofs.session = ?1 ORDER BY contents.id",
+            [session.0],
+            |row| {
+                Ok(ProvenContent {
+                    path: BytePath::from(row.get::<_, StoredPath>(0)?.0.as_path()).to_string(),
+                    action: row.get(1)?,
+                    command: row.get(2)?,
+                    turn: row.get::<_, Option<i64>>(3)?.map(TurnId),
+                })
+            },
+        )
     }
 
     /// What was recorded after an instant, of the newest thousand contents; the oldest first.

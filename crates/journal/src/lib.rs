@@ -9,6 +9,8 @@ mod column;
 mod delivery;
 mod error;
 mod examine;
+mod glance;
+mod history;
 mod journal;
 mod ledger;
 pub mod log;
@@ -30,13 +32,17 @@ mod waiver;
 pub use autosave::{Autosave, AutosaveCounts, AutosaveId, AutosaveOutcome, NewAutosave, PushState};
 pub use error::JournalError;
 pub use examine::{Soundness, examine, known_registrations};
+pub use glance::TurnGlance;
+pub use history::{FoundTurn, WeekOfVerdicts};
 pub use journal::{Journal, OpenFor, Reading, Writing, set_aside};
-pub use ledger::{FileVersion, NO_FILE, NewProof, Proof, ProofId, RepositoryId, Standing, StandingSession};
+pub use ledger::{
+    FileVersion, NO_FILE, NewProof, Proof, ProofId, ProvenContent, RepositoryId, Standing, StandingSession,
+};
 pub use notice::{Author, NewNotice, Notice, SHARED_FILES};
 pub use policy::LatestPolicy;
 pub use prune::{Limits, Pruned};
 pub use registration::Registration;
-pub use run::NotedRun;
+pub use run::{NotedRun, NotedRunId};
 pub use session::{SeenSession, Session, SessionId};
 pub use trust::{Trust, TrustEntry};
 pub use turn::{NewTurn, Turn, TurnId, UnjudgedTurns};

@@ -9,6 +9,10 @@ use rusqlite::{Row, params};
 use crate::column::{Milliseconds, PathText, StoredPath};
 use crate::{JournalError, Reading, Writing};
 
+/// The number of a noted run.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct NotedRunId(pub i64);
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotedRun {
     pub repository: PathBuf,
@@ -39,6 +43,19 @@ impl Reading<'_> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let recent = format!("{SELECT} WHERE repository = ?1 ORDER BY changed_at DESC, id DESC LIMIT ?2");
         self.rows("list the runs", &recent, params![PathText(repository), limit], NotedRun::from_row)
+    }
+
+    /// The runs of all projects that were written to last, newest first.
+    pub fn all_runs(&self, limit: usize) -> Result<Vec<(NotedRunId, NotedRun)>, JournalError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let all = "SELECT repository, title, run, state, changed_at, id FROM runs ORDER BY changed_at DESC, id DESC LIMIT ?1";
+        self.rows("list the runs", all, [limit], |row| {
+            Ok((NotedRunId(row.get(5)?), NotedRun::from_row(row)?))
+        })
+    }
+
+    pub fn run_by_id(&self, id: NotedRunId) -> Result<Option<NotedRun>, JournalError> {
+        self.row("look for a run", &format!("{SELECT} WHERE id = ?1"), [id.0], NotedRun::from_row)
     }
 
     pub fn noted_run(

@@ -63,6 +63,7 @@ const WORKED_IN: &str = concat!(
          (SELECT session FROM verdicts JOIN turns ON turns.id = turn WHERE verdicts.repository = ?1)
      ORDER BY seen_at DESC, id DESC LIMIT ?2"
 );
+const BY_ID: &str = concat!("SELECT ", columns!(), " FROM sessions WHERE id = ?1");
 const RECENT: &str = concat!("SELECT ", columns!(), " FROM sessions ORDER BY seen_at DESC, id DESC LIMIT ?1");
 
 impl Session {
@@ -87,6 +88,10 @@ impl Session {
 impl Reading<'_> {
     pub fn session(&self, agent: &str, client_id: &str) -> Result<Option<Session>, JournalError> {
         self.row("read a session", FIND, (agent, client_id), Session::from_row)
+    }
+
+    pub fn session_by_id(&self, id: SessionId) -> Result<Option<Session>, JournalError> {
+        self.row("read a session", BY_ID, [id.0], Session::from_row)
     }
 
     /// The sessions that were seen last, newest first.

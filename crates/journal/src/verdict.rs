@@ -161,6 +161,16 @@ impl Reading<'_> {
         )
     }
 
+    /// The verdicts of a turn, in the order in which they were made.
+    pub fn verdicts_of_turn(&self, turn: TurnId) -> Result<Vec<RecordedVerdict>, JournalError> {
+        self.rows(
+            "list the verdicts of a turn",
+            &format!("{SELECT} WHERE turn = ?1 ORDER BY verdicts.id"),
+            [turn.0],
+            RecordedVerdict::from_row,
+        )
+    }
+
     /// The later verdicts of a turn.
     pub fn verdicts_after(&self, id: VerdictId, turn: TurnId) -> Result<Vec<VerdictId>, JournalError> {
         let later = "SELECT id FROM verdicts WHERE turn = ?1 AND id > ?2 ORDER BY id";

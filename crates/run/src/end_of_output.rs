@@ -21,7 +21,7 @@ pub fn last_line(path: &Path) -> Option<String> {
 }
 
 /// The last whole lines of a file, of at most so many bytes, without colours, and how much is before them.
-pub(crate) fn end_of(path: &Path, most: u64) -> io::Result<(String, u64)> {
+pub fn end_of(path: &Path, most: u64) -> io::Result<(String, u64)> {
     let mut file = fingerprint::open_regular(path)?;
     let size = file.metadata()?.len();
     let from = size.saturating_sub(most);

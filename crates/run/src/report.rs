@@ -27,6 +27,7 @@ use crate::record::{self, RecordError};
 
 pub use comparison::{ComparedRun, ComparedValue, Comparison};
 pub use figure::Figure;
+pub use gantt::chart;
 pub use html::Excerpt;
 pub use metric::Metric;
 pub use sheet::{Sheet, SheetBody};

@@ -1,6 +1,8 @@
 //! How a recorded verdict came about, and whether it can be had again from what was recorded.
 
-use gate::{CheckResult, Explanation, INPUTS_VERSION, Verdict};
+use gate::{
+    ActionState, ActionVerdict, CheckResult, Explanation, INPUTS_VERSION, Observation, Rule, Verdict,
+};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -79,6 +81,23 @@ pub fn recorded_reason(bytes: &[u8]) -> Option<String> {
         reason: String,
     }
     Some(serde_json::from_slice::<WithVerdict>(record::json(bytes)).ok()?.verdict.reason)
+}
+
+/// The rules that spoke in a recorded verdict, each as often as it did.
+pub fn recorded_rules(bytes: &[u8]) -> Vec<Rule> {
+    #[derive(Deserialize)]
+    struct WithRules {
+        verdict: SpokenRules,
+    }
+    #[derive(Deserialize)]
+    struct SpokenRules {
+        actions: Vec<ActionVerdict>,
+        observations: Vec<Observation>,
+    }
+    let Ok(WithRules { verdict }) = serde_json::from_slice(record::json(bytes)) else { return Vec::new() };
+    let is_missing = |action: &&ActionVerdict| action.state == ActionState::Required;
+    let missing = verdict.actions.iter().filter(is_missing).map(|_| Rule::MissingAction);
+    missing.chain(verdict.observations.iter().map(|observation| observation.rule)).collect()
 }
 
 /// The number of the verdict that a recorded one corrects, if so.

@@ -35,6 +35,7 @@ mod stopwatch;
 mod submodules;
 pub mod trust;
 pub mod turn_start_snapshot;
+mod unproven_contents;
 mod verification;
 mod workplace;
 mod written_files;
@@ -42,7 +43,9 @@ mod written_files;
 pub use client_event::{ClientEvent, SAME_DELIVERY, append_to_log};
 pub use client_stop::{Purpose, Stop, UnjudgedStop, judge};
 pub use configured_snapshots::{abandoned_mirrors, configured_snapshots, mirror_of};
-pub use explanation::{ExplainedVerdict, Replay, explain, recorded_correction, recorded_reason};
+pub use explanation::{
+    ExplainedVerdict, Replay, explain, recorded_correction, recorded_reason, recorded_rules,
+};
 pub use judged_stop::{Delivery, JudgedStop, turn_of};
 pub use known_turn::{KnownTurn, SESSIONS_LOOKED_AT, session_of_transcript, unjudged_turns};
 pub use last_words::read as read_turns;
@@ -55,6 +58,7 @@ pub use seen_contents::live_unproven;
 pub use settings::StopSettings;
 pub use stop_case::{AskedBy, JudgedRepository, JudgedTurn, StopCase, StopError, baseline};
 pub use stopwatch::Stopwatch;
+pub use unproven_contents::unproven_in;
 pub use verification::{
     MissingProof, ProvenByAction, ProvingRun, Verification, VerificationError, VerifiedPart, VerifiedPlace,
 };

@@ -34,6 +34,7 @@ const ROOMS: &[&str] = &[
     "checkpoint",
     "kernel",
     "run",
+    "live",
     "checkstone",
     "scripted-model",
     "sandbox",

@@ -240,7 +240,7 @@ impl Plan {
     }
 
     /// The stages with their goals, in the order of the file; a fan-out that waits for its list by the id that the plan has.
-    pub(crate) fn goals(&self) -> Vec<(String, String)> {
+    pub fn goals(&self) -> Vec<(String, String)> {
         let of_draft = |index: usize| self.written.draft(index)?.goal.as_ref().map(|goal| goal.value.clone());
         let drafts = self.expansion.stages.iter().enumerate();
         drafts
