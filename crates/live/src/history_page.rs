@@ -217,14 +217,18 @@ fn chart(weeks: &[&WeekOfVerdicts]) -> Markup {
 fn column(week: Timestamp, sum: Sum, x: f64, step: f64, most: u64) -> Markup {
     let day = week.strftime("%Y-%m-%d").to_string();
     let width = format!("{:.2}", (step - 4.0).max(1.0));
-    let mut y = HEIGHT;
+    let height = |count: u64| count as f64 / most as f64 * (HEIGHT - 8.0);
+    // From the bottom up, each with all that is below it.
+    let pieces = [
+        ("hold", sum.held, sum.held),
+        ("notify", sum.notified, sum.held + sum.notified),
+        ("pass", sum.passed, sum.all()),
+    ];
     html! {
         g {
             title { "Week of " (day) ": " (sum.all()) " verdicts, " (sum.held) " held, " (sum.followed) " of them followed, " (sum.notified) " reported" }
-            @for (class, count) in [("hold", sum.held), ("notify", sum.notified), ("pass", sum.passed)] {
-                @let height = count as f64 / most as f64 * (HEIGHT - 8.0);
-                @let _ = { y -= height; };
-                @if count > 0 { rect class=(class) x=(format!("{x:.2}")) y=(format!("{y:.2}")) width=(width) height=(format!("{height:.2}")) rx="1" {} }
+            @for (class, count, below) in pieces.into_iter().filter(|(_, count, _)| *count > 0) {
+                rect class=(class) x=(format!("{x:.2}")) y=(format!("{:.2}", HEIGHT - height(below))) width=(width) height=(format!("{:.2}", height(count))) rx="1" {}
             }
             @if step > 30.0 { text x=(format!("{x:.2}")) y=(HEIGHT + 15.0) { (week.strftime("%m-%d").to_string()) } }
         }

@@ -110,7 +110,7 @@ fn session(card: &SessionCard, settings: &PageSettings) -> Markup {
     let prompt = one_line(card.prompt(), LONGEST_PROMPT);
     let detail = one_line(&card.detail, LONGEST_DETAIL);
     html! {
-        article.card class=(card.activity.class()) {
+        article class={ "card " (card.activity.class()) } {
             p.line {
                 span.state { (card.activity.word()) }
                 span.client { (Shown(&card.client)) }
@@ -135,7 +135,7 @@ pub(crate) fn context(percent: u64) -> Markup {
         _ => "full",
     };
     html! {
-        p.context class=(class) {
+        p class={ "context " (class) } {
             svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true" {
                 rect.track width="100" height="4" {}
                 rect.used width=(percent.min(100)) height="4" {}

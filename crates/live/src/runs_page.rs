@@ -44,7 +44,7 @@ pub(crate) fn list(sources: &mut Sources<'_>) -> Result<Page, PageError> {
 /// How a run stands: its state, in words and by its colour.
 fn standing(state: &str, layout: Option<&Layout>) -> (&'static str, String) {
     let is_taken = layout.is_some_and(control::is_taken);
-    let state = RunState::ALL.into_iter().find(|known| known.name() == state);
+    let state = RunState::ALL.iter().find(|known| known.name() == state);
     match state {
         Some(RunState::InProgress | RunState::Planned) if is_taken => ("working", "running".to_owned()),
         Some(RunState::InProgress | RunState::Planned) => ("lost", "lost its supervisor".to_owned()),
@@ -63,7 +63,7 @@ fn listed(id: NotedRunId, run: &NotedRun, sources: &Sources<'_>) -> Markup {
         sources.files.file(&layout.events());
     }
     html! {
-        article.card class=(class) {
+        article class={ "card " (class) } {
             p.line {
                 span.state { (state) }
                 code { (Shown(&run.run)) }
@@ -140,7 +140,7 @@ fn head(id: NotedRunId, layout: &Layout, story: &Story, settings: &PageSettings)
     let (class, state) = standing(story.state.name(), Some(layout));
     let (completed, all) = story.progress();
     html! {
-        section.facts-of-session class=(class) {
+        section class={ "facts-of-session " (class) } {
             p.line { span.state { (state) } span { "run " code { (Shown(&story.run)) } } }
             h1 { (Shown(&story.title)) }
             @if let Some(goal) = story.goal() { p.faint { (Shown(goal)) } }

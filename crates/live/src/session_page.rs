@@ -48,7 +48,7 @@ fn facts(story: &SessionStory, settings: &PageSettings) -> Markup {
     let session = &card.session;
     let path = |path: &std::path::PathBuf| words::path(path, settings.home.as_deref());
     html! {
-        section.facts-of-session class=(card.activity.class()) {
+        section class={ "facts-of-session " (card.activity.class()) } {
             p.line {
                 span.state { (card.activity.word()) }
                 span { (Shown(&card.client)) }
@@ -78,7 +78,7 @@ fn turn_markup(story: &TurnStory, is_open: bool, settings: &PageSettings) -> Mar
             summary data-item {
                 span.what {
                     @if story.is_open { span.state.working { "under way" } }
-                    @else if let Some(last) = last { span.state class=(last.name()) { (decision_word(last)) } }
+                    @else if let Some(last) = last { span class={ "state " (last.name()) } { (decision_word(last)) } }
                     @else { span.state { "not judged" } }
                     b { @if prompt.is_empty() { "(an empty prompt)" } @else { (Shown(&prompt)) } }
                 }
@@ -159,7 +159,7 @@ fn call_markup(call: &Call) -> Markup {
         .map(|(from, to)| to.duration_since(from))
         .filter(|time| time.as_secs() > 0);
     html! {
-        li.call class=(class) {
+        li class={ "call " (class) } {
             span.kind { (kind) }
             div {
                 code { (Shown(&one_line(&what, LONGEST_DEED))) }
@@ -191,7 +191,7 @@ fn verdict_markup(story: &VerdictStory, settings: &PageSettings) -> Markup {
     let name =
         recorded.repository.as_ref().and_then(|root| root.file_name()).map(|name| name.to_string_lossy());
     html! {
-        li.verdict class=(recorded.decision.name()) {
+        li class={ "verdict " (recorded.decision.name()) } {
             span.kind { "stop" }
             div {
                 p {

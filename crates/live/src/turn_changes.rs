@@ -89,7 +89,7 @@ fn differences(
 ) -> Vec<FileDifference> {
     let files: Vec<&ChangedFile> = set.files.iter().take(MOST_FILES).collect();
     let root = set.root.as_path();
-    let repository = Repository::at(&root);
+    let repository = Repository::at(root);
     let texts_at = |commit: Option<&str>, paths: &[&BytePath]| {
         let asked = repository
             .as_ref()
@@ -117,7 +117,7 @@ fn differences(
         let (after, problem) = match (&file.change, is_clean, is_last) {
             (Change::Deleted, ..) => (Some(String::new()), None),
             (_, true, _) => (committed, None),
-            (_, false, true) => (text_now(&root, &file.path), None),
+            (_, false, true) => (text_now(root, &file.path), None),
             (_, false, false) => {
                 (None, Some("Later turns came over it: its text at that time was not kept."))
             }

@@ -11,9 +11,7 @@ const TRIES: usize = 5;
 /// The document after its scripts ran; `None` where the machine has no browser.
 #[track_caller]
 pub fn shown_by_browser(page: &Path) -> Option<String> {
-    let is_there =
-        |name: &&str| Command::new("sh").args(["-c", "command -v \"$0\"", name]).answer().succeeded();
-    let browser = ["chromium-headless-shell", "chromium"].into_iter().find(is_there)?;
+    let browser = browser()?;
     let mut crashes = String::new();
     for _ in 0..TRIES {
         // What a crashed browser has left behind must not be found by the next.
@@ -34,4 +32,11 @@ pub fn shown_by_browser(page: &Path) -> Option<String> {
         crashes += &answer.to_string();
     }
     panic!("the browser crashed {TRIES} times:\n{crashes}")
+}
+
+/// The browser of this machine.
+pub(crate) fn browser() -> Option<&'static str> {
+    let is_there =
+        |name: &&str| Command::new("sh").args(["-c", "command -v \"$0\"", name]).answer().succeeded();
+    ["chromium-headless-shell", "chromium"].into_iter().find(is_there)
 }

@@ -44,6 +44,8 @@ mod replay;
 mod run;
 #[cfg(feature = "schema")]
 mod schemas;
+#[cfg(feature = "serve")]
+mod serve;
 mod session;
 mod snapshot;
 mod snapshot_faults;

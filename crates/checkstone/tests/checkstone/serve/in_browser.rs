@@ -1,0 +1,170 @@
+//! The page in a real browser: what it shows, what it shows next without being asked, keys, and texts that would like to be
+//! markup.
+
+use std::net::TcpStream;
+
+use sandbox::{OpenBrowser, wait_for};
+use serde_json::json;
+
+use super::server::PageServer;
+use super::{POLICY, prompt, stop, write_turn};
+use crate::workplace::Workplace;
+
+/// A browser at a page of the server; `None` where there is none on this machine.
+fn opened(server: &PageServer) -> Option<OpenBrowser> {
+    let mut browser = OpenBrowser::start().or_else(|| {
+        println!("skipped: there is no Chromium here");
+        None
+    })?;
+    browser.open(&server.address);
+    browser.wait_for("document.getElementById('live').dataset.state === 'on'");
+    Some(browser)
+}
+
+/// Each card: what its session does, and its prompt.
+const CARDS: &str = "Array.from(document.querySelectorAll('.card'), (card) => \
+    card.querySelector('.state').textContent + ': ' + card.querySelector('h3').textContent)";
+
+/// A session is asked, held, and done: the page shows each without being asked for it.
+#[test]
+fn a_session_is_seen_while_it_works() {
+    let workplace = Workplace::new(Some(POLICY));
+    let server = PageServer::start(&workplace);
+    let Some(mut browser) = opened(&server) else { return };
+    assert_eq!(browser.value("document.querySelector('h1').textContent"), "Nobody waits for you");
+    prompt(&workplace, "one", "Add a second function");
+    browser.wait_for("document.querySelectorAll('.card.working').length === 1");
+    write_turn(&workplace, "one", "Add a second function", "src/lib.rs");
+    workplace.write("src/lib.rs", "pub fn two() {}\n");
+    // How full the context is comes from the transcript alone.
+    browser.wait_for("document.querySelector('.context span')?.textContent === 'context 42 %'");
+    stop(&workplace, "one");
+    browser.wait_for("document.querySelectorAll('.card.held').length === 1");
+    assert_eq!(browser.value(CARDS), json!(["held: Add a second function"]));
+    stop(&workplace, "one");
+    browser.wait_for("document.querySelectorAll('.card.done').length === 1");
+    assert_eq!(browser.value("document.querySelector('.unproven summary').textContent"), "1 file unproven");
+    // From the card to the session, by the keyboard.
+    browser.press("j");
+    browser.press("Enter");
+    browser
+        .wait_for("location.pathname === '/session/1' && document.querySelectorAll('.verdict').length === 2");
+    let said = "Array.from(document.querySelectorAll('.verdict .state'), (one) => one.textContent)";
+    assert_eq!(browser.value(said), json!(["held", "reported"]));
+    assert_eq!(
+        browser.value("document.querySelector('.call code').textContent").as_str().unwrap(),
+        workplace.repo().join("src/lib.rs").to_str().unwrap()
+    );
+    browser.value("document.querySelector('.changed a').click()");
+    browser.wait_for("location.pathname === '/changes/1' && document.querySelectorAll('.diff').length === 1");
+    let lines = "Array.from(document.querySelectorAll('.diff pre span'), (line) => line.textContent)";
+    assert_eq!(browser.value(lines), json!(["-pub fn one() -> u32 { 1 }", "+pub fn two() {}"]));
+    // By two keys to the history, which knows both stops.
+    browser.press("g");
+    browser.press("h");
+    browser.wait_for("location.pathname === '/history' && document.querySelector('.totals') !== null");
+    let totals = "Array.from(document.querySelectorAll('.totals dd'), (one) => one.textContent)";
+    assert_eq!(browser.value(totals), json!(["0", "1", "1", "0 %"]));
+}
+
+/// Two sessions that edit one file are told of in a banner; whoever asks a question comes first.
+#[test]
+fn who_waits_stands_first_and_conflicts_are_told() {
+    let workplace = Workplace::new(Some(POLICY));
+    let server = PageServer::start(&workplace);
+    let Some(mut browser) = opened(&server) else { return };
+    for session in ["one", "two"] {
+        prompt(&workplace, session, &format!("Work of {session}"));
+        write_turn(&workplace, session, &format!("Work of {session}"), "src/lib.rs");
+    }
+    browser.wait_for("document.querySelectorAll('.banner li').length === 1");
+    let named = "Array.from(document.querySelectorAll('.banner a'), (one) => one.textContent)";
+    assert_eq!(browser.value(named), json!(["Claude Code (session 1)", "Claude Code (session 2)"]));
+    let transcript = workplace.path("one.jsonl");
+    let question = json!({"type": "assistant", "uuid": "a9", "parentUuid": "u1", "isSidechain": false, "sessionId": "one",
+        "timestamp": jiff::Timestamp::try_from(sandbox::now()).unwrap().to_string(),
+        "message": {"id": "m9", "role": "assistant", "type": "message", "content": [
+            {"type": "tool_use", "id": "t9", "name": "AskUserQuestion", "input": {"questions": []}}]}});
+    let known = std::fs::read_to_string(&transcript).unwrap();
+    std::fs::write(&transcript, format!("{known}{question}\n")).unwrap();
+    browser.wait_for("document.querySelectorAll('.card.waiting').length === 1");
+    assert_eq!(browser.value(CARDS), json!(["waiting for you: Work of one", "working: Work of two"]));
+    assert_eq!(browser.value("document.title"), "(1) checkstone");
+}
+
+/// Nothing of a prompt, a path or a command becomes markup, on any page, also if it comes by the stream.
+#[test]
+fn hostile_texts_stay_texts() {
+    let workplace = Workplace::new(Some(POLICY));
+    let server = PageServer::start(&workplace);
+    let hostile = "</script><img src=x onerror=\"document.title='owned'\">'\"&amp; <b>\u{202e}";
+    let Some(mut browser) = opened(&server) else { return };
+    prompt(&workplace, "one", hostile);
+    write_turn(&workplace, "one", hostile, "src/<b>'\"&.rs");
+    workplace.write("src/<b>'\"&.rs", "pub fn two() {} // </pre><img>\n");
+    browser.wait_for("document.querySelectorAll('.card').length === 1");
+    let shown = "</script><img src=x onerror=\"document.title='owned'\">'\"&amp; <b>\u{fffd}";
+    assert_eq!(browser.value("document.querySelector('.card h3').textContent"), shown);
+    stop(&workplace, "one");
+    let foreign =
+        "document.querySelectorAll('img, b:not(main b):not(#live b), main script, main style').length";
+    let named = "document.title !== 'owned'";
+    for (path, mark) in [
+        ("/", ".card.held"),
+        ("/session/1", ".verdict"),
+        ("/changes/1", ".diff"),
+        ("/history?words=onerror", ".found li"),
+    ] {
+        let token = server.token();
+        let sign = if path.split_once('?').is_some() { '&' } else { '?' };
+        browser.open(&format!("http://127.0.0.1:{}{path}{sign}token={token}", server.port));
+        browser.wait_for(&format!("document.querySelectorAll('{mark}').length > 0"));
+        assert_eq!((browser.value(foreign), browser.value(named)), (json!(0), json!(true)), "{path}");
+    }
+}
+
+/// Two hundred sessions fit on the page, on a phone too, and one that changes is exchanged alone.
+#[test]
+fn two_hundred_sessions() {
+    let workplace = Workplace::new(Some(POLICY));
+    prompt(&workplace, "first", "The first of many");
+    let journal = rusqlite::Connection::open(workplace.path("state/journal.db")).unwrap();
+    let many = "WITH RECURSIVE number(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM number WHERE n < 200)
+        INSERT INTO sessions (agent, client_id, repository, started_at, seen_at)
+        SELECT 'claude', 'many-' || n, '/work/project-' || (n % 10), started_at, seen_at - n FROM number, sessions WHERE sessions.id = 1";
+    let turns = "INSERT INTO turns (session, key, opened_at, prompt)
+        SELECT id, 'key', seen_at, 'Prompt number ' || id FROM sessions WHERE id > 1";
+    assert_eq!((journal.execute(many, []).unwrap(), journal.execute(turns, []).unwrap()), (199, 199));
+    drop(journal);
+    let server = PageServer::start(&workplace);
+    let Some(mut browser) = opened(&server) else { return };
+    browser.resize(390, 800);
+    assert_eq!(browser.value("document.querySelectorAll('.card.working').length"), 200);
+    assert_eq!(browser.value("document.documentElement.scrollWidth"), 390);
+    // What did not change stays the very same element.
+    browser.value("document.querySelectorAll('.part').forEach((part) => part.dataset.old = 'yes')");
+    stop(&workplace, "first");
+    browser.wait_for("document.querySelectorAll('.card.done').length === 1");
+    let changed = "document.querySelectorAll('.part:not([data-old])').length";
+    assert_eq!(browser.value(changed), 2, "the summary and the repository of the session");
+}
+
+/// Streams that nobody reads cost nobody anything.
+#[test]
+fn browsers_that_never_read_do_not_hurt() {
+    let workplace = Workplace::new(Some(POLICY));
+    prompt(&workplace, "one", "Fix it");
+    let server = PageServer::start(&workplace);
+    let cookie = server.cookie();
+    let silent: Vec<TcpStream> =
+        (0..30).map(|_| server.send("GET", "/live?page=/", &[("Cookie", &cookie)], "")).collect();
+    let long = "long ".repeat(90);
+    for number in 0..20 {
+        prompt(&workplace, &format!("session-{number}"), &long);
+    }
+    wait_for("all sessions on a page that is asked for", || {
+        server.page("/").texts_behind("<h3><a href=\"/session/").len() == 21
+    });
+    drop(silent);
+    assert_eq!(server.page("/").status, 200);
+}
