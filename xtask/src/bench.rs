@@ -15,6 +15,7 @@ pub(crate) mod replay;
 mod row;
 pub(crate) mod run;
 pub(crate) mod saves;
+pub(crate) mod serve;
 pub(crate) mod snapshot;
 pub(crate) mod stores;
 pub(crate) mod transcript;

@@ -197,6 +197,15 @@ enum Bench {
         #[arg(long, default_value_t = 30_000)]
         new: usize,
     },
+    /// The page of `checkstone serve`: ten thousand turns opened, and an event until it is on the page
+    Serve {
+        /// Measured instead of a fresh build
+        #[arg(long)]
+        program: Option<PathBuf>,
+        /// Rounds of each measurement
+        #[arg(long, default_value_t = 30)]
+        rounds: usize,
+    },
     /// A phase update against `git rev-parse HEAD` alone, and lists over large archives
     Workflow {
         /// Rounds of each measurement
@@ -311,6 +320,7 @@ fn bench(which: Bench) -> Result<(), String> {
         Bench::Transcript => bench::transcript::run(),
         Bench::Hook { rounds } => bench::hook::run(rounds),
         Bench::Saves { rounds, files, new } => bench::saves::run(rounds, files, new),
+        Bench::Serve { program, rounds } => bench::serve::run(program, rounds),
         Bench::Workflow { rounds } => bench::workflow::run(rounds),
         Bench::Snapshot { rounds, files } => bench::snapshot::run(rounds, files),
         Bench::Kernel { rounds, gigabytes } => bench::kernel::run(rounds, gigabytes),

@@ -1,6 +1,6 @@
 //! A server of the Model Context Protocol on stdin and stdout. Each tool is one of this program's own commands, started as a
 //! bounded child in the project's folder: what it prints with `--json` is the answer, so that an agent and a person are
-//! told the same. Only this command has an asynchronous runtime.
+//! told the same. Only this command and `serve` have an asynchronous runtime.
 
 mod client_input;
 mod consent;

@@ -3,15 +3,16 @@
 
 use super::ledger::{self, LedgerArguments};
 use super::row::Row;
-use super::{checkpoint, clients, hook, kernel, replay, run, saves, snapshot, transcript, workflow};
+use super::{checkpoint, clients, hook, kernel, replay, run, saves, serve, snapshot, transcript, workflow};
 
 pub(crate) fn run_all(matching: impl Fn() -> Result<(), String>) -> Result<(), String> {
     type Bench = (&'static str, fn() -> Result<Vec<Row>, String>);
-    let benches: [Bench; 11] = [
+    let benches: [Bench; 12] = [
         ("hook", || hook::run(40)),
         ("ledger", || ledger::run(&LedgerArguments::alone(40))),
         ("transcript", transcript::run),
         ("saves", || saves::run(10, 50_000, 30_000)),
+        ("serve", || serve::run(None, 30)),
         ("snapshot", || snapshot::run(7, 50_000)),
         ("workflow", || workflow::run(40)),
         ("run", || run::run(50, 50)),

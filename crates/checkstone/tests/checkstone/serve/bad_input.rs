@@ -38,7 +38,7 @@ fn a_journal_of_a_newer_version() {
     newer(99_099);
     let page = server.page("/");
     let sentence =
-        format!("`{}` was written by a newer version (format 99, this one reads up to 1)", journal.display());
+        format!("`{}` was written by a newer version (format 99, this one reads up to 7)", journal.display());
     assert_eq!((page.status, page.texts_behind("Nothing to show</h1><p>")), (503, vec![sentence.clone()]));
     let answer = workplace.run(&["serve", "--port", "0"]);
     assert_eq!(
@@ -75,6 +75,7 @@ fn what_is_gone_is_said_to_be_gone() {
     let server = PageServer::start(&workplace);
     assert_eq!(server.page("/").texts_behind("<p class=\"problem\">"), Vec::<String>::new());
     std::fs::rename(workplace.repo(), workplace.path("elsewhere")).unwrap();
+    std::fs::create_dir(workplace.repo()).unwrap();
     let server = PageServer::start(&workplace);
     let gone = "This folder is gone, or is no repository any more.";
     assert_eq!(server.page("/").texts_behind("<p class=\"problem\">"), [gone]);
