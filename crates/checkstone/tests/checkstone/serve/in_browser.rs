@@ -59,6 +59,7 @@ fn a_session_is_seen_while_it_works() {
     browser.wait_for("location.pathname === '/changes/1' && document.querySelectorAll('.diff').length === 1");
     let lines = "Array.from(document.querySelectorAll('.diff pre span'), (line) => line.textContent)";
     assert_eq!(browser.value(lines), json!(["-pub fn one() -> u32 { 1 }", "+pub fn two() {}"]));
+    browser.wait_for("document.getElementById('live').dataset.state === 'on'");
     // By two keys to the history, which knows both stops.
     browser.press("g");
     browser.press("h");
