@@ -46,6 +46,8 @@ struct Arguments {
 enum Command {
     /// Everything that must pass before a change lands: formatting, lints, tests, schemas, a sample of fuzzing
     Test,
+    /// Of these, the house rules alone
+    Tidy,
     /// The long campaigns in full: kill loops, many processes at once, random turns, older clients, minutes of fuzzing
     /// per target
     Soak(Soak),
@@ -290,6 +292,7 @@ enum Bench {
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Test => test(),
+        Command::Tidy => tidy::check().map(drop),
         Command::Soak(counts) => soak(&counts),
         Command::Flaky { times, busy } => flaky::run(times, busy),
         Command::Real(arguments) => real::run(&arguments),

@@ -10,9 +10,10 @@ use journal::{FoundTurn, JournalError, WeekOfVerdicts};
 use maud::{Markup, html};
 use transcript::Agent;
 
-use crate::desk::{PageError, Sources};
+use crate::history_filter::HistoryFilter;
 use crate::page::{Page, Part};
 use crate::settings::PageSettings;
+use crate::sources::{PageError, Sources};
 use crate::words::{self, Shown, one_line};
 
 /// So many weeks have a column.
@@ -26,14 +27,6 @@ const FOUND: usize = 50;
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 140.0;
-
-/// What the page is narrowed to.
-#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
-pub(crate) struct HistoryFilter {
-    pub(crate) agent: Option<String>,
-    pub(crate) repository: Option<PathBuf>,
-    pub(crate) words: Option<String>,
-}
 
 /// Verdicts added up.
 #[derive(Clone, Copy, Debug, Default)]

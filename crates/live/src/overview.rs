@@ -15,8 +15,8 @@ use journal::{JournalError, Session, SessionId, TurnGlance};
 use transcript::Agent;
 
 use crate::activity::{Activity, LastStop, activity};
-use crate::desk::Sources;
 use crate::seen_transcript::SeenTranscript;
+use crate::sources::Sources;
 
 /// So many sessions are looked at.
 const MOST_SESSIONS: usize = 500;

@@ -4,10 +4,10 @@ use maud::{Markup, html};
 use text::counted;
 
 use crate::activity::Activity;
-use crate::desk::Sources;
 use crate::overview::{Conflict, Overview, RepositoryGroup, SessionCard};
 use crate::page::{Page, Part};
 use crate::settings::PageSettings;
+use crate::sources::Sources;
 use crate::words::{self, Shown, one_line};
 
 const LONGEST_PROMPT: usize = 160;

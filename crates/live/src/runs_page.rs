@@ -12,9 +12,9 @@ use run::report::{Outcome, Story, chart};
 use run::state::{RunState, StageState};
 use text::counted;
 
-use crate::desk::{PageError, Sources};
 use crate::page::{Page, Part};
 use crate::settings::PageSettings;
+use crate::sources::{PageError, Sources};
 use crate::words::{self, Shown};
 
 /// So many runs are listed.

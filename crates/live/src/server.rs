@@ -20,12 +20,13 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::access_token::{AccessToken, TokenError};
-use crate::desk::{Desk, PageError};
+use crate::desk::Desk;
 use crate::door::{self, Door};
 use crate::file_watch::FileWatch;
 use crate::live_stream;
 use crate::page::{ICON, Page, Part, SCRIPT, STYLE};
 use crate::settings::PageSettings;
+use crate::sources::PageError;
 use crate::view::View;
 use crate::words::Shown;
 

@@ -8,12 +8,12 @@ use stop::Replay;
 use text::counted;
 use transcript::{Call, Kind, Outcome};
 
-use crate::desk::Sources;
 use crate::overview_page;
 use crate::page::{Page, Part};
 use crate::seen_transcript::deed;
 use crate::session_story::{SessionStory, TurnStory, VerdictStory};
 use crate::settings::PageSettings;
+use crate::sources::Sources;
 use crate::words::{self, Shown, one_line};
 
 /// Of a turn with more calls the last ones are shown.

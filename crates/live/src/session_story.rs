@@ -8,8 +8,8 @@ use journal::{Autosave, JournalError, ProvenContent, RecordedVerdict, SessionId,
 use stop::{ExplainedVerdict, Record};
 use transcript::{Agent, Call};
 
-use crate::desk::{PageError, Sources};
 use crate::overview::SessionCard;
+use crate::sources::{PageError, Sources};
 
 /// So many turns are shown at once.
 const TURNS: usize = 20;

@@ -14,8 +14,8 @@ use similar::{ChangeTag, TextDiff};
 use stop::Record;
 use text::counted;
 
-use crate::desk::{PageError, Sources};
 use crate::page::{Page, Part};
+use crate::sources::{PageError, Sources};
 use crate::words::{self, Shown, one_line};
 
 /// Of more files, and of larger ones, the names are shown.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use journal::{NotedRunId, SessionId, TurnId};
 
-use crate::history_page::HistoryFilter;
+use crate::history_filter::HistoryFilter;
 
 /// A longer text is not what a person looks for.
 const LONGEST_WORDS: usize = 200;

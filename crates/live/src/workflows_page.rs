@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 use workflow::{Listed, Phase, ResumePoint, StateDirectory, Status};
 
-use crate::desk::{PageError, Sources};
 use crate::page::{Page, Part};
+use crate::sources::{PageError, Sources};
 use crate::words::{self, Shown, one_line};
 
 /// So many repositories are looked into.

@@ -24,6 +24,7 @@ pub(crate) fn samples() -> PathBuf {
 }
 
 /// An environment in `target`, made once; with the packages of that file, or those that Python stages need.
+#[cfg(any(feature = "mcp", feature = "python"))]
 pub(crate) fn python_environment(name: &str, requirements: &[&str]) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = here.join("../../target").join(name);
