@@ -55,7 +55,7 @@ pub fn add_partial(layout: &Layout, id: &str, artifacts: &[PathBuf]) -> Result<S
         SaveError::Write { path: path.clone(), source: io::Error::new(kind, issue.to_string()) }
     };
     let mut manifest = checker.sealed(layout.run(), id).map_err(unusable)?.manifest;
-    let paths = paths(layout, artifacts, &[])?;
+    let paths = paths(layout, artifacts, &[], None)?;
     let store = Store::made(&checkpoints(&root, layout.title())?)?;
     let _lock = store.share(WAIT)?;
     let staging = Staging::new(&store)?;

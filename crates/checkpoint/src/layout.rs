@@ -126,10 +126,15 @@ impl Layout {
         Ok(self.run_directory().join(Segment::visible("stage", stage)?.as_str()))
     }
 
+    /// `reports/{title}/{run}/.attempts`: those of all stages.
+    pub fn attempts(&self) -> PathBuf {
+        self.run_directory().join(".attempts")
+    }
+
     /// `reports/{title}/{run}/.attempts/{stage}/{number}`: one attempt.
     pub fn attempt(&self, stage: &str, number: u32) -> Result<PathBuf, NameError> {
         let stage = Segment::visible("stage", stage)?;
-        Ok(self.run_directory().join(".attempts").join(stage.as_str()).join(number.to_string()))
+        Ok(self.attempts().join(stage.as_str()).join(number.to_string()))
     }
 
     /// What an attempt printed, as far as it is kept.

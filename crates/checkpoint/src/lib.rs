@@ -32,6 +32,6 @@ pub use remote_store::{FetchedFile, RemoteContent, RemoteError, RemoteStore, use
 pub use restore::{RestoreError, can_restore, restore};
 pub use resume::{CheckpointSearch, SkippedCheckpoint, UsableCheckpoint, last_valid};
 pub use run_removal::{Room, remove_run, room_of_run};
-pub use save::{SaveError, SaveRequest, SaveWarning, SavedCheckpoint, SizeLimits, save};
+pub use save::{FolderMove, SaveError, SaveRequest, SaveWarning, SavedCheckpoint, SizeLimits, save};
 pub use store::StoreError;
 pub use validate::{Depth, Issue, Validation, validate};

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -50,6 +50,8 @@ pub struct SaveRequest {
     /// More of them, which the manifest lists and the store does not take in: there is no second copy of them, and where they are
     /// changed or removed, they are lost.
     pub references: Vec<PathBuf>,
+    /// Some of them lie in a folder that gets its place only when the checkpoint is saved.
+    pub moves: Option<FolderMove>,
     /// Makes the rehydration from a manifest that has everything else: its id and its artifacts.
     pub rehydrate: Option<fn(&Manifest) -> Rehydration>,
     pub depth: Depth,
@@ -73,6 +75,7 @@ impl SaveRequest {
             python_env: PythonEnvironment::default(),
             artifacts: Vec::new(),
             references: Vec::new(),
+            moves: None,
             rehydrate: None,
             depth: Depth::Quick,
             limits: SizeLimits::default(),
@@ -84,6 +87,20 @@ impl SaveRequest {
     /// What is known when everything else has gone wrong.
     pub fn emergency(stage: &str, reason: Reason, now: Timestamp) -> Self {
         Self { status: Status::Interrupted, reason: Some(reason), ..Self::new(stage, now) }
+    }
+}
+
+/// A folder that is about to be moved. Artifacts are named as they will be called, and read where they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FolderMove {
+    pub from: PathBuf,
+    pub to: PathBuf,
+}
+
+impl FolderMove {
+    /// Where an artifact lies now; none if it is not one of the folder's.
+    fn source(&self, artifact: &Path) -> Option<PathBuf> {
+        artifact.strip_prefix(&self.to).ok().map(|inner| self.from.join(inner))
     }
 }
 
@@ -157,7 +174,7 @@ const WORTH_TELLING: u64 = 1 << 30;
 
 pub fn save(layout: &Layout, request: &SaveRequest) -> Result<SavedCheckpoint, SaveError> {
     let root = Folder::open(layout.root())?;
-    let paths = paths(layout, &request.artifacts, &request.references)?;
+    let paths = paths(layout, &request.artifacts, &request.references, request.moves.as_ref())?;
     let mut warnings = check_size(&root, &paths, request.limits)?;
     let folders = Folders::made(&root, layout)?;
     let store = Store::made(&folders.checkpoints)?;
@@ -194,24 +211,35 @@ pub fn save(layout: &Layout, request: &SaveRequest) -> Result<SavedCheckpoint, S
 #[derive(Debug)]
 pub(super) struct PlacedArtifact {
     path: ArtifactPath,
+    /// Where it lies until its folder is moved.
+    source: Option<ArtifactPath>,
     /// In its own place alone.
     is_reference: bool,
+}
+
+impl PlacedArtifact {
+    fn open(&self, root: &Folder) -> Result<File, PathError> {
+        self.source.as_ref().unwrap_or(&self.path).open(root)
+    }
 }
 
 pub(super) fn paths(
     layout: &Layout,
     artifacts: &[PathBuf],
     references: &[PathBuf],
+    moves: Option<&FolderMove>,
 ) -> Result<Vec<PlacedArtifact>, SaveError> {
     let mut seen = HashSet::new();
     let mut paths = Vec::new();
     let stored = artifacts.iter().map(|path| (path, false));
     for (path, is_reference) in stored.chain(references.iter().map(|path| (path, true))) {
+        let source = moves.and_then(|moves| moves.source(path));
+        let source = source.map(|source| ArtifactPath::inside(layout.root(), &source)).transpose()?;
         let path = ArtifactPath::inside(layout.root(), path)?;
         if !seen.insert(path.text().to_owned()) {
             return Err(SaveError::Twice { path: path.text().to_owned() });
         }
-        paths.push(PlacedArtifact { path, is_reference });
+        paths.push(PlacedArtifact { path, source, is_reference });
     }
     Ok(paths)
 }
@@ -222,8 +250,8 @@ fn check_size(
     limits: SizeLimits,
 ) -> Result<Vec<SaveWarning>, SaveError> {
     let mut total: u64 = 0;
-    for PlacedArtifact { path, .. } in artifacts {
-        let metadata = path.open(root)?.metadata().map_err(|source| reading(path, source))?;
+    for artifact in artifacts {
+        let metadata = artifact.open(root)?.metadata().map_err(|source| reading(&artifact.path, source))?;
         total = total.saturating_add(metadata.len());
     }
     if total > limits.refuse {
@@ -320,9 +348,9 @@ struct Job<'a> {
 
 impl Job<'_> {
     fn take(&self, artifact: &PlacedArtifact) -> Result<StoredArtifact, SaveError> {
-        let PlacedArtifact { path, is_reference } = artifact;
+        let PlacedArtifact { path, is_reference, .. } = artifact;
         for _ in 0..ATTEMPTS {
-            let file = path.open(self.root)?;
+            let file = artifact.open(self.root)?;
             let before = Identity::of(&file).map_err(|source| reading(path, source))?;
             if self.depth == Depth::Quick
                 && let Some(sha256) = self.known.content(path.text(), &before)

@@ -23,8 +23,10 @@ use supervise::{Controls, Isolation, Signal};
 use text::error_chain;
 
 use crate::PythonSession;
+use crate::attempt_artifacts;
 use crate::event::{Accepted, AcceptedArtifact, Ending};
 use crate::fingerprint::Preceding;
+use crate::hold::RunHold;
 use crate::plan::{Kind, Plan, Stage};
 use crate::project_code::ProjectCode;
 use crate::publish;
@@ -58,6 +60,8 @@ pub(crate) struct Job {
     /// What the run's Python stages share.
     pub(crate) python: Arc<PythonSession>,
     pub(crate) hashes: Arc<FileHashes>,
+    /// Whether what is published here still counts.
+    pub(crate) hold: Arc<dyn RunHold>,
     pub(crate) code: Arc<ProjectCode>,
     /// What earlier stages have made and this run still needs: it is in every checkpoint.
     pub(crate) earlier: Vec<EarlierArtifact>,
@@ -232,7 +236,7 @@ pub(crate) fn commit(job: &Job, prepared: PreparedAttempt, tell: Tell<'_>) -> At
 pub(crate) fn save_half_way(job: &Job, tell: Tell<'_>) {
     let Some(attempt) = RunningAttempt::of(job, tell) else { return };
     if let Ok(folder) = job.layout.attempt(&attempt.stage.id, job.attempt) {
-        attempt.save_half_way(&folder.join("artifacts"));
+        attempt.save_half_way(&attempt_artifacts::find(&folder));
     }
 }
 

@@ -95,8 +95,8 @@ impl RunHold for DatabaseHold {
         self.held.is_lost()
     }
 
-    fn may_have_rival(&self) -> bool {
-        true
+    fn token(&self) -> Option<u64> {
+        Some(self.held.token())
     }
 }
 

@@ -84,6 +84,16 @@ pub trait RunHold: fmt::Debug + Send + Sync {
         false
     }
 
+    /// By which what this process publishes is told from what others do; none if there can be no others.
+    fn token(&self) -> Option<u64> {
+        None
+    }
+
+    /// Whether somebody else has the run for certain.
+    fn has_successor(&self) -> bool {
+        matches!(self.check(), Err(HoldError::Lost { .. }))
+    }
+
     /// Removes what was committed elsewhere, of a run that is removed.
     fn forget(&self) -> Result<(), HoldError> {
         Ok(())
@@ -91,7 +101,7 @@ pub trait RunHold: fmt::Debug + Send + Sync {
 
     /// Whether the owner before may still be alive, with the record open.
     fn may_have_rival(&self) -> bool {
-        false
+        self.token().is_some()
     }
 }
 
@@ -114,8 +124,8 @@ impl RunHold for KeptLease {
         KeptLease::is_lost(self)
     }
 
-    fn may_have_rival(&self) -> bool {
-        true
+    fn token(&self) -> Option<u64> {
+        Some(self.fence().token())
     }
 }
 

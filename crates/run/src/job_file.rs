@@ -20,6 +20,7 @@ use supervise::{Controls, Isolation};
 use crate::PythonSession;
 use crate::attempt::{CheckpointsBy, EarlierArtifact, Job, PreparedAttempt, SessionBefore};
 use crate::fingerprint::Preceding;
+use crate::hold::AloneHold;
 use crate::plan::{InputSource, Place, Plan, Python, Scalar, Stage, lossless};
 use crate::project_code::ProjectCode;
 use crate::secret_values::WITHHELD;
@@ -235,6 +236,8 @@ impl JobFile {
             python,
             code: ProjectCode::new(&self.root, Arc::clone(&hashes)).into(),
             hashes,
+            // Nothing is published on a node.
+            hold: Arc::new(AloneHold),
             earlier: self.earlier,
             preceding: self.preceding,
             made: self.made.into_iter().collect(),

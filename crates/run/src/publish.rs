@@ -9,6 +9,8 @@ use files::{FileError, Folder};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
+use crate::attempt_artifacts::REPLACED;
+
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {
     #[error(transparent)]
@@ -174,16 +176,26 @@ pub(crate) fn make_new_folder(root: &Path, folder: &Path) -> Result<(), PublishE
     Ok(fs_err::create_dir(folder).map_err(FileError::failed("make the folder", folder))?)
 }
 
+/// Whether anything but the disk could be in the way of [`publish`].
+pub(crate) fn check(artifacts: &Path, published: &Path) -> Result<(), PublishError> {
+    let Ok(metadata) = published.symlink_metadata() else { return Ok(()) };
+    if metadata.is_symlink() {
+        return Err(PublishError::Place { path: published.to_owned() });
+    }
+    // A stage may have put something there; after the exchange it would be too late to find out.
+    let replaced = artifacts.with_file_name(REPLACED);
+    match replaced.symlink_metadata() {
+        Ok(_) => Err(PublishError::InTheWay { path: replaced }),
+        Err(_) => Ok(()),
+    }
+}
+
 /// Puts the folder of an attempt's artifacts in the place of the published ones. Those that were there before lie in
 /// the attempt's folder afterwards, as `replaced`.
 pub(crate) fn publish(root: &Path, artifacts: &Path, published: &Path) -> Result<(), PublishError> {
     put_in_place(root, artifacts, published)?;
     let folders = [published.parent(), artifacts.parent()];
-    let synced = folders.into_iter().flatten().try_for_each(files::sync_directory);
-    if synced.is_err() {
-        let _ = take_back(artifacts, published);
-    }
-    Ok(synced?)
+    Ok(folders.into_iter().flatten().try_for_each(files::sync_directory)?)
 }
 
 /// As [`publish`], for what can be had again after a power cut: nothing is flushed.
@@ -192,51 +204,31 @@ pub(crate) fn put_in_place(root: &Path, artifacts: &Path, published: &Path) -> R
     if let Some(parent) = published.parent() {
         make_folder(root, parent)?;
     }
-    match published.symlink_metadata() {
-        Ok(metadata) if metadata.is_symlink() => {
-            return Err(PublishError::Place { path: published.to_owned() });
-        }
-        Ok(_) => {
-            let replaced = artifacts.with_file_name("replaced");
-            // A stage may have put something there; after the exchange it would be too late to find out.
-            if replaced.symlink_metadata().is_ok() {
-                return Err(PublishError::InTheWay { path: replaced });
-            }
-            match renameat_with(CWD, artifacts, CWD, published, RenameFlags::EXCHANGE) {
-                Ok(()) => {
-                    if let Err(error) = rustix::fs::rename(artifacts, &replaced) {
-                        let _ = renameat_with(CWD, artifacts, CWD, published, RenameFlags::EXCHANGE);
-                        return Err(failed(error).into());
-                    }
-                }
-                // A file system that cannot exchange: for an instant there is none.
-                Err(Errno::INVAL | Errno::NOSYS) => {
-                    rustix::fs::rename(published, &replaced).map_err(failed)?;
-                    rustix::fs::rename(artifacts, published).map_err(failed)?;
-                }
-                Err(error) => return Err(failed(error).into()),
+    check(artifacts, published)?;
+    if published.symlink_metadata().is_err() {
+        return Ok(rustix::fs::rename(artifacts, published).map_err(failed)?);
+    }
+    let replaced = artifacts.with_file_name(REPLACED);
+    match renameat_with(CWD, artifacts, CWD, published, RenameFlags::EXCHANGE) {
+        Ok(()) => {
+            if let Err(error) = rustix::fs::rename(artifacts, &replaced) {
+                let _ = renameat_with(CWD, artifacts, CWD, published, RenameFlags::EXCHANGE);
+                return Err(failed(error).into());
             }
         }
-        Err(_) => rustix::fs::rename(artifacts, published).map_err(failed)?,
+        // A file system that cannot exchange: for an instant there is none.
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            // Somebody who took the run over has them, and the published ones are not ours to touch.
+            artifacts.symlink_metadata().map_err(FileError::failed("publish to", published))?;
+            rustix::fs::rename(published, &replaced).map_err(failed)?;
+            if let Err(error) = rustix::fs::rename(artifacts, published) {
+                let _ = rustix::fs::rename(&replaced, published);
+                return Err(failed(error).into());
+            }
+        }
+        Err(error) => return Err(failed(error).into()),
     }
     Ok(())
-}
-
-/// Undoes `publish`, for an attempt that was not accepted after all: what it replaced is published again.
-pub(crate) fn take_back(artifacts: &Path, published: &Path) -> Result<(), FileError> {
-    let failed = |error: Errno| FileError::failed("take back what was published to", published)(error.into());
-    let replaced = artifacts.with_file_name("replaced");
-    if replaced.symlink_metadata().is_err() {
-        return rustix::fs::rename(published, artifacts).map_err(failed);
-    }
-    match renameat_with(CWD, &replaced, CWD, published, RenameFlags::EXCHANGE) {
-        Ok(()) => rustix::fs::rename(&replaced, artifacts).map_err(failed),
-        Err(Errno::INVAL | Errno::NOSYS) => {
-            rustix::fs::rename(published, artifacts).map_err(failed)?;
-            rustix::fs::rename(&replaced, published).map_err(failed)
-        }
-        Err(error) => Err(failed(error)),
-    }
 }
 
 /// What a file is known by without reading it; another one after every change of it.

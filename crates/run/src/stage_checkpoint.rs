@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use checkpoint::layout::{DISPLAYS_FILE, Layout, NameError};
 use checkpoint::manifest::{Artifact, Manifest, NONE, Reason, Status};
 use checkpoint::{
-    FileContent, Identity, PathError, RestoreError, SaveError, SaveRequest, SaveWarning, SavedCheckpoint,
+    FileContent, FolderMove, Identity, PathError, RestoreError, SaveError, SaveRequest, SaveWarning,
+    SavedCheckpoint,
 };
 use jiff::Timestamp;
 use text::error_chain;
 
 use crate::attempt::EarlierArtifact;
+use crate::attempt_artifacts;
 use crate::event::What;
 use crate::plan::{Stage, Storing};
 use crate::publish::{self, PublishError};
@@ -43,11 +45,12 @@ pub(crate) const COPIES: &str = "large artifacts are copied into checkpoints, si
 
 pub(crate) type WithWarnings = (StageCheckpoint, Vec<String>);
 
-/// The stage is done: what it published, and what a session is brought back from.
+/// The stage is done: what it publishes, and what a session is brought back from.
 pub(crate) fn after_stage(
     layout: &Layout,
     stage: &Stage,
     published: &[PathBuf],
+    moves: Option<FolderMove>,
     earlier: &[EarlierArtifact],
     execution_count: u64,
     session: Option<SessionState>,
@@ -58,6 +61,7 @@ pub(crate) fn after_stage(
     let mut request = SaveRequest {
         artifacts,
         references,
+        moves,
         session: layout.run().to_owned(),
         execution_count,
         ..SaveRequest::new(&stage.id, Timestamp::now())
@@ -166,7 +170,7 @@ fn with_partial(
 ) -> Result<WithWarnings, StageCheckpointError> {
     let (made, mut warnings) = with_warnings(checkpoint::emergency(layout, request)?);
     let Ok(folder) = layout.attempt(&request.stage, attempt) else { return Ok((made, warnings)) };
-    let artifacts = folder.join("artifacts");
+    let artifacts = attempt_artifacts::find(&folder);
     let mut partial: Vec<PathBuf> =
         publish::files_as_far_as_possible(&artifacts).iter().map(|file| artifacts.join(file)).collect();
     let logs = ["output.log", DISPLAYS_FILE, "verify.log"].map(|name| folder.join(name));

@@ -4,10 +4,11 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use checkpoint::FileContent;
+use checkpoint::{FileContent, FolderMove};
 use text::error_chain;
 
 use super::{AttemptOutcome, AttemptProgress, PreparedResult, RunningAttempt, Unaccepted, failed};
+use crate::attempt_artifacts::{self, ARTIFACTS};
 use crate::event::{Accepted, AcceptedArtifact};
 use crate::fingerprint;
 use crate::publish;
@@ -15,33 +16,39 @@ use crate::stage_checkpoint;
 use crate::stage_work::SessionState;
 
 impl RunningAttempt<'_> {
-    /// Published, checkpointed, and described such that a later run knows whether it is still so. Where that fails, what was
-    /// published before is there again.
+    /// Checkpointed, published as the last deed, and described such that a later run knows whether it is still so. If anything
+    /// fails, what was published before stays.
     pub(super) fn published(&mut self, prepared: PreparedResult) -> Result<Accepted, Unaccepted> {
         let PreparedResult { accepted, files, hashed, session } = prepared;
         let layout = &self.job.layout;
-        let artifacts = layout.attempt(&self.stage.id, self.job.attempt)?.join("artifacts");
+        let attempt = layout.attempt(&self.stage.id, self.job.attempt)?;
         let published = layout.published(&self.stage.id)?;
-        // An engine that was lost in the middle of this had published it already.
-        let is_published = hashed.is_some() && artifacts.symlink_metadata().is_err();
-        if !is_published {
-            publish::publish(layout.root(), &artifacts, &published)?;
+        if self.job.hold.has_successor() {
+            return Err(failed("the run was taken over"));
         }
-        let committed = self.checkpointed(&published, &files, session).and_then(|artifacts| {
-            let is_other = |(one, other): &(&AcceptedArtifact, &AcceptedArtifact)| one.sha256 != other.sha256;
-            match hashed.iter().flatten().zip(&artifacts).find(is_other) {
-                None => Ok(Accepted { artifacts, ..accepted }),
-                Some((other, _)) => Err(failed(format!(
-                    "`{}` is here not what it was on the node that wrote it; look at the shared file system",
-                    other.path
-                ))),
-            }
-        });
-        committed.inspect_err(|_| {
-            if let Err(error) = publish::take_back(&artifacts, &published) {
-                self.warn(error_chain(&error));
-            }
-        })
+        let usual = attempt.join(ARTIFACTS);
+        let source = match self.job.hold.token() {
+            Some(token) => attempt_artifacts::take(&attempt, token)?,
+            None => Some(usual.clone()).filter(|usual| usual.symlink_metadata().is_ok()),
+        };
+        // An engine that was lost in the middle of this had published it already.
+        let is_published = source.is_none() && hashed.is_some();
+        let source = source.unwrap_or(if is_published { published.clone() } else { usual });
+        if !is_published {
+            publish::check(&source, &published)?;
+        }
+        let artifacts = self.checkpointed(&source, &published, &files, session)?;
+        let is_other = |(one, other): &(&AcceptedArtifact, &AcceptedArtifact)| one.sha256 != other.sha256;
+        if let Some((other, _)) = hashed.iter().flatten().zip(&artifacts).find(is_other) {
+            return Err(failed(format!(
+                "`{}` is here not what it was on the node that wrote it; look at the shared file system",
+                other.path
+            )));
+        }
+        if !is_published {
+            publish::publish(layout.root(), &source, &published)?;
+        }
+        Ok(Accepted { artifacts, ..accepted })
     }
 
     /// What the stage has written so far.
@@ -61,7 +68,10 @@ impl RunningAttempt<'_> {
         session: impl FnOnce() -> Option<SessionState>,
     ) -> AttemptOutcome {
         let Self { job, stage, .. } = self;
-        if let Err(unaccepted) = &result {
+        // What an engine that has its run no more would keep is nobody's.
+        if let Err(unaccepted) = &result
+            && !job.hold.has_successor()
+        {
             let reason = unaccepted.cause.checkpoint_reason();
             match stage_checkpoint::emergency(&job.layout, &stage.id, job.attempt, reason, session()) {
                 Ok(emergency) => self.checkpoint = Some(self.without_warnings(emergency)),
@@ -73,6 +83,7 @@ impl RunningAttempt<'_> {
 
     fn checkpointed(
         &mut self,
+        source: &Path,
         published: &Path,
         files: &[String],
         session: Option<SessionState>,
@@ -82,7 +93,10 @@ impl RunningAttempt<'_> {
         let mut known: HashMap<String, FileContent> = HashMap::new();
         if stage.checkpoint_after {
             let (layout, count) = (&job.layout, job.execution_count);
-            let saved = stage_checkpoint::after_stage(layout, stage, &paths, &job.earlier, count, session);
+            let (from, to) = (source.to_owned(), published.to_owned());
+            let moves = (from != to).then_some(FolderMove { from, to });
+            let saved =
+                stage_checkpoint::after_stage(layout, stage, &paths, moves, &job.earlier, count, session);
             let unsaved = |error| failed(format!("its checkpoint cannot be saved: {}", error_chain(&error)));
             let saved = self.without_warnings(saved.map_err(unsaved)?);
             known = saved.contents();
@@ -90,12 +104,13 @@ impl RunningAttempt<'_> {
         }
         let mut described = Vec::new();
         for (file, path) in files.iter().zip(&paths) {
-            let name = job.layout.relative(path);
-            let content = known
-                .remove(&name)
-                .map_or_else(|| job.hashes.content(&name, &fingerprint::open_regular(path)?, &|| true), Ok);
-            let content =
-                content.map_err(|error| failed(format!("`{}` cannot be read: {error}", path.display())))?;
+            let (name, lies_at) = (job.layout.relative(path), source.join(file));
+            let content = known.remove(&name).map_or_else(
+                || job.hashes.content(&name, &fingerprint::open_regular(&lies_at)?, &|| true),
+                Ok,
+            );
+            let content = content
+                .map_err(|error| failed(format!("`{}` cannot be read: {error}", lies_at.display())))?;
             described.push(AcceptedArtifact {
                 path: file.clone(),
                 sha256: content.sha256,

@@ -12,6 +12,7 @@ use serde_json::Map;
 use text::error_chain;
 
 use super::{Engine, EngineError};
+use crate::attempt_artifacts::{self, ARTIFACTS};
 use crate::earlier_runs::EarlierStage;
 use crate::event::{Accepted, AcceptedArtifact, What};
 use crate::fingerprint;
@@ -84,7 +85,7 @@ impl Engine<'_> {
         let (id, root) = (self.id(index), self.layout.root());
         let name = EngineError::from;
         let folder = self.layout.attempt(&id, attempt).map_err(name)?;
-        let artifacts = folder.join("artifacts");
+        let artifacts = folder.join(ARTIFACTS);
         publish::make_new_folder(root, &folder)?;
         publish::make_new_folder(root, &artifacts)?;
         let source = made.run.published(&made.id).map_err(name)?;
@@ -112,7 +113,9 @@ impl Engine<'_> {
         checkpoint::restore(&self.layout, &gone).map_err(StageCheckpointError::from)?;
         let published = self.layout.published(&id).map_err(name)?;
         // After a power cut it would be taken over again, or come back from the store.
-        publish::put_in_place(root, &artifacts, &published)?;
+        let taken = self.recorder.hold().token().map(|token| attempt_artifacts::take(&folder, token));
+        let taken = taken.transpose().map_err(PublishError::from)?.flatten();
+        publish::put_in_place(root, &taken.unwrap_or(artifacts), &published)?;
         // A file that was written just now could change once more without a trace.
         let here = made.accepted.artifacts.iter();
         Ok(here.map(|artifact| AcceptedArtifact { identity: String::new(), ..artifact.clone() }).collect())

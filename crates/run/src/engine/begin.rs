@@ -15,6 +15,7 @@ use text::error_chain;
 
 use super::{Engine, EngineError, LivingAttempt, Settings};
 use crate::PythonSession;
+use crate::attempt_artifacts;
 use crate::event::{Event, FORMAT, What};
 use crate::executor::{AttemptTicket, ExecutorChoice, slurm};
 use crate::hold::{self, HoldKind, RunHold, TakeError};
@@ -203,7 +204,27 @@ impl Engine<'_> {
         Ok(())
     }
 
+    /// Where the last engine may be alive, it publishes nothing more of this attempt.
+    fn fence(&self, stage_id: &str, attempt: u32) -> Result<(), EngineError> {
+        let Some(token) = self.recorder.hold().token() else { return Ok(()) };
+        Ok(attempt_artifacts::fence(self.layout.root(), &self.layout.attempt(stage_id, attempt)?, token)?)
+    }
+
+    /// Attempts that the last engine had begun and did not come to record: what it took over from earlier runs.
+    fn fence_unrecorded(&self) -> Result<(), EngineError> {
+        if self.recorder.hold().token().is_none() {
+            return Ok(());
+        }
+        for (stage_id, attempt) in attempt_artifacts::numbers(&self.layout) {
+            if attempt > self.recorder.record().stage(&stage_id).attempt {
+                self.fence(&stage_id, attempt)?;
+            }
+        }
+        Ok(())
+    }
+
     fn end_what_was_left(&mut self, reason: Reason) -> Result<(), EngineError> {
+        self.fence_unrecorded()?;
         // The run's kernel, which belongs to no single stage.
         let kernel = self.layout.kernel_supervisor();
         let failed = |source| EngineError::Sweep { stage: "the kernel".to_owned(), source };
@@ -244,6 +265,7 @@ impl Engine<'_> {
         let id = || stage_id.to_owned();
         let lost = |from, to| What::stage_state(id(), attempt, from, to, Some(LOST.to_owned()));
         if state.is_live() {
+            self.fence(stage_id, attempt)?;
             self.append(lost(state, StageState::Interrupted))?;
         }
         let session = PythonSession::after_loss(&self.layout, stage_id, attempt);

@@ -110,6 +110,7 @@ impl Engine<'_> {
             token: ticket.token,
             python: Arc::clone(&self.python),
             hashes: Arc::clone(&self.hashes),
+            hold: Arc::clone(self.recorder.hold()),
             code: Arc::clone(&self.code),
             earlier: self.earlier_artifacts(index),
             preceding: self.preceding(index).unwrap_or_default(),
