@@ -1,6 +1,7 @@
 //! Staged runs: a plan of bounded stages, each supervised, checkpointed when it ends or hangs, and resumable.
 
 mod attempt;
+mod attempt_artifacts;
 pub mod control;
 #[cfg(feature = "postgres")]
 pub mod database_hold;
@@ -14,6 +15,7 @@ pub mod graph;
 pub mod hold;
 mod input_content;
 pub mod job_file;
+mod jobs_left;
 mod marker_limit;
 pub mod needs;
 mod next_in_session;

@@ -123,9 +123,20 @@ pub struct RunPruneOutput {
     /// The newest first; with `--dry-run` those that would be.
     pub removed: Vec<PrunedRun>,
     pub kept: usize,
+    /// Those of them that would have gone, but for what they have on a cluster.
+    pub on_cluster: Vec<RunOnCluster>,
     pub freed_files: usize,
     /// On the disk. With `--dry-run` without what only those runs hold in the store.
     pub freed_bytes: u64,
+}
+
+/// A run that nobody has in hand, and that is not over on its cluster.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunOnCluster {
+    pub run: String,
+    pub title: String,
+    pub reason: String,
 }
 
 #[derive(Debug, Serialize)]

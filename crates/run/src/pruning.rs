@@ -1,7 +1,8 @@
 //! Old runs of a project taken away, to free their room. The newest of each title stay, and of those the newest that is
-//! complete, however many newer ones there are; so does every run that somebody has in hand.
+//! complete, however many newer ones there are; so does every run that somebody has in hand, or that has jobs on a cluster.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::Path;
 
 use checkpoint::layout::Layout;
@@ -11,7 +12,8 @@ use jiff::Timestamp;
 
 use crate::control;
 use crate::hold::{self, HoldError, HoldKind, TakeError};
-use crate::output::{ListedRun, PrunedRun, RunPruneOutput};
+use crate::jobs_left::JobsLeft;
+use crate::output::{ListedRun, PrunedRun, RunOnCluster, RunPruneOutput};
 use crate::record::Record;
 use crate::runs::{self, FoundRun};
 
@@ -37,8 +39,13 @@ pub struct RunRetention {
 }
 
 impl RunRetention {
-    /// Those that may go, the newest first.
-    fn expired(self, all: &[FoundRun]) -> Vec<&FoundRun> {
+    /// Those that may go, the newest first; and those that something on a cluster keeps here.
+    fn expired<'a>(
+        self,
+        all: &'a [FoundRun],
+        environment: &[(OsString, OsString)],
+    ) -> (Vec<&'a FoundRun>, Vec<RunOnCluster>) {
+        let (mut jobs, mut on_cluster) = (JobsLeft::new(environment), Vec::new());
         let mut seen: HashMap<&str, (usize, bool)> = HashMap::new();
         let mut expired = Vec::new();
         for run in all {
@@ -48,10 +55,16 @@ impl RunRetention {
             *has_complete |= is_newest_complete;
             let is_old = self.older_than.is_none_or(|limit| run.changed_at < limit);
             if *count > self.keep && is_old && !is_newest_complete && !control::is_taken(&run.layout) {
-                expired.push(run);
+                match jobs.reason_to_stay(&run.layout) {
+                    None => expired.push(run),
+                    Some(reason) => {
+                        let (title, run) = (run.layout.title().to_owned(), run.layout.run().to_owned());
+                        on_cluster.push(RunOnCluster { run, title, reason });
+                    }
+                }
             }
         }
-        expired
+        (expired, on_cluster)
     }
 }
 
@@ -60,10 +73,15 @@ fn is_complete(layout: &Layout) -> bool {
 }
 
 /// What would go, and how much room that would free at least: what only those runs hold in the store comes to it.
-pub fn prunable(root: &Path, retention: RunRetention) -> Result<RunPruneOutput, PruneError> {
+pub fn prunable(
+    root: &Path,
+    retention: RunRetention,
+    environment: &[(OsString, OsString)],
+) -> Result<RunPruneOutput, PruneError> {
     let all = runs::all(root);
-    let mut output = RunPruneOutput::default();
-    for run in retention.expired(&all) {
+    let (expired, on_cluster) = retention.expired(&all, environment);
+    let mut output = RunPruneOutput { on_cluster, ..RunPruneOutput::default() };
+    for run in expired {
         output.add(ListedRun::of(run), checkpoint::room_of_run(&run.layout)?);
     }
     output.kept = all.len() - output.removed.len();
@@ -71,10 +89,16 @@ pub fn prunable(root: &Path, retention: RunRetention) -> Result<RunPruneOutput, 
 }
 
 /// Takes them away, and frees what only they held.
-pub fn prune(root: &Path, retention: RunRetention, kind: &HoldKind) -> Result<RunPruneOutput, PruneError> {
+pub fn prune(
+    root: &Path,
+    retention: RunRetention,
+    kind: &HoldKind,
+    environment: &[(OsString, OsString)],
+) -> Result<RunPruneOutput, PruneError> {
     let all = runs::all(root);
-    let mut output = RunPruneOutput::default();
-    for run in retention.expired(&all) {
+    let (expired, on_cluster) = retention.expired(&all, environment);
+    let mut output = RunPruneOutput { on_cluster, ..RunPruneOutput::default() };
+    for run in expired {
         let listed = ListedRun::of(run);
         // Until it is gone nobody else may take it in hand; somebody may have been faster.
         let name = || run.layout.run().to_owned();

@@ -30,8 +30,8 @@ use crate::plan::{Cluster, Kind};
 use crate::publish;
 
 pub use commands::NoSlurmError;
-pub(crate) use commands::SlurmCommands;
-use commands::{CallFailure, ListedJob, SlurmCall};
+use commands::SlurmCall;
+pub(crate) use commands::{CallFailure, ListedJob, SlurmCommands};
 use submission::{Submission, UnsentJob};
 
 /// How often the folders of the attempts are looked into.

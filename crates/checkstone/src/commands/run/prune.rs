@@ -6,12 +6,13 @@ use std::process::ExitCode;
 use jiff::{SignedDuration, Timestamp};
 use run::output::RunPruneOutput;
 use run::pruning::{self, PruneError, RunRetention};
-use text::{Column, Table, counted, size_in_words};
+use text::{Column, Table, counted, shell_word, size_in_words};
 use transcript::visible;
 
 use super::RunArguments;
 use crate::confirmation;
-use crate::error::{CommandError, ErrorKind};
+use crate::environment;
+use crate::error::{CommandError, ErrorKind, Warning};
 use crate::printer::{GOOD, Printer};
 use crate::run_storage;
 
@@ -29,7 +30,8 @@ pub(super) fn run(
         older_than: arguments.older_than.map(days),
     };
     if arguments.dry_run {
-        let output = pruning::prunable(root, retention)?;
+        let output = pruning::prunable(root, retention, &environment::all())?;
+        tell_of_cluster(&output, printer);
         return printer.answer(arguments.json, &output, || {
             let (runs, freed) = (counted(output.removed.len(), "run"), size_in_words(output.freed_bytes));
             let table = table(&output, printer);
@@ -39,7 +41,7 @@ pub(super) fn run(
     if !arguments.yes {
         let hint = "pass `--yes`; `--dry-run` shows what would be removed";
         confirmation::must_be_possible("nothing was removed", arguments.json, hint)?;
-        let output = pruning::prunable(root, retention)?;
+        let output = pruning::prunable(root, retention, &environment::all())?;
         printer.progress(table(&output, printer).trim_end());
         let runs = counted(output.removed.len(), "run");
         let is_wanted = output.removed.is_empty()
@@ -49,11 +51,23 @@ pub(super) fn run(
         }
     }
     run_storage::use_store(root)?;
-    let output = pruning::prune(root, retention, &run_storage::hold(root)?)?;
+    let output = pruning::prune(root, retention, &run_storage::hold(root)?, &environment::all())?;
+    tell_of_cluster(&output, printer);
     printer.answer(arguments.json, &output, || {
         let (runs, freed) = (counted(output.removed.len(), "run"), size_in_words(output.freed_bytes));
         format!("{GOOD}✓{GOOD:#} {runs} removed, {} kept; {freed} freed\n", output.kept)
     })
+}
+
+/// What stays although it is old, and what to do about it.
+fn tell_of_cluster(output: &RunPruneOutput, printer: &Printer) {
+    for kept in &output.on_cluster {
+        let (run, title, reason) = (visible(&kept.run), visible(&kept.title), &kept.reason);
+        let word = shell_word(&kept.run);
+        let warning = Warning::new(format!("run `{run}` of {title} stays: {reason}"))
+            .hint(format!("`checkstone resume {word}` continues it; `checkstone abort {word}` ends it"));
+        printer.warning(warning);
+    }
 }
 
 fn table(output: &RunPruneOutput, printer: &Printer) -> String {

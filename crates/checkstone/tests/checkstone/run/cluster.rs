@@ -123,6 +123,35 @@ fn a_new_engine_adopts_what_the_killed_one_left_on_the_cluster() {
     assert_eq!(jobs(&slurm, &project).len(), 1);
 }
 
+/// Nobody has the run in hand, and it is not over: its job is still there.
+#[test]
+fn a_run_whose_job_lives_is_not_pruned() {
+    let Some(slurm) = slurm() else { return };
+    let _shared = CONTROLLER.read().unwrap_or_else(PoisonError::into_inner);
+    let project = Project::new(&plan(&[waiting("S01_wait_long")]));
+    let mut engine = on_slurm(&project, &slurm, &run_words(&[]))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    project.wait_for("began");
+    engine.kill().unwrap();
+    engine.wait().unwrap();
+    let prune = ["run", "--prune", "--keep", "0", "--yes"];
+    let pruned = on_slurm(&project, &slurm, &prune).answer();
+    assert_eq!(
+        (pruned.stdout.as_str(), pruned.stderr.as_str()),
+        (
+            "✓ 0 runs removed, 1 kept; 0 B freed\n",
+            "warning: run `r1` of study stays: it still has 1 stage running on the cluster\n\
+             hint: `checkstone resume r1` continues it; `checkstone abort r1` ends it\n"
+        )
+    );
+    std::fs::write(project.path("go"), "").unwrap();
+    assert_eq!(on_slurm(&project, &slurm, &["resume", "r1"]).answer().code, Some(0));
+    assert_eq!(project.attempts("S01_wait_long"), 1);
+}
+
 #[test]
 fn an_aborted_run_leaves_no_job_behind() {
     let Some(slurm) = slurm() else { return };
