@@ -10,6 +10,7 @@ mod check;
 mod ledger;
 mod page;
 mod run;
+mod serve;
 mod svg;
 mod terminal;
 
@@ -72,6 +73,7 @@ pub(crate) fn make() -> Result<(), String> {
     ledger::make(&program)?;
     page::make(&program)?;
     run::make(&program)?;
+    serve::make(&program)?;
     let machine = clients::machine().ok_or("the clients have no packages for this machine")?;
     let programs = clients::install(Generation::Current, &CLIENTS.map(Client::host), machine)?;
     let workplace = Workplace::new(&program)?;
@@ -105,6 +107,8 @@ fn built() -> Result<PathBuf, String> {
         "checkstone",
         "--bin",
         "checkstone",
+        "--features",
+        "serve",
         "--message-format=json",
     ]);
     let told = process::output(&mut build)?;

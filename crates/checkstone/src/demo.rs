@@ -7,6 +7,7 @@ mod played_agent;
 mod scratch;
 mod stages;
 mod stop;
+mod story_page;
 
 use std::path::PathBuf;
 
@@ -14,18 +15,27 @@ use crate::error::CommandError;
 use crate::interruption::Interruption;
 use crate::printer::{FAINT, GOOD, Printer, STRONG};
 use scratch::DemoFolder;
+use story_page::StoryPage;
 use text::wrap;
 
-/// Plays all scenes; each checks itself. What was written where comes at the end.
-pub(crate) fn play(folder: PathBuf, printer: &Printer) -> Result<(), CommandError> {
+/// Plays all scenes; each checks itself. What was written where comes at the end, and a page that shows it stays until Ctrl-C.
+pub(crate) fn play(folder: PathBuf, is_served: bool, printer: &Printer) -> Result<(), CommandError> {
     let interruption = Interruption::listen()?;
-    let scratch = DemoFolder::make(folder, interruption)?;
+    let scratch = DemoFolder::make(folder, interruption.clone())?;
     let stage = Stage { printer };
+    let page = if is_served { Some(StoryPage::start(&scratch)?) } else { None };
+    if let Some(page) = &page {
+        printer.text(&format!("{}\n", page.address));
+    }
     stop::play(&scratch, &stage)?;
     context::play(&scratch, &stage)?;
     phases::play(&scratch, &stage)?;
     stages::play(&scratch, &stage)?;
     stage.ending(&scratch);
+    if let Some(page) = page {
+        printer.text(&format!("\nThe page stays at {} until you press Ctrl-C.\n", page.address));
+        page.stay(&interruption);
+    }
     Ok(())
 }
 

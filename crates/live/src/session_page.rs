@@ -1,5 +1,7 @@
 //! The page of a session: facts, then its turns, the newest first, each as a timeline with what every stop said.
 
+use std::path::Path;
+
 use gate::{ActionState, CheckOutcome, Decision, Explanation, RuleState};
 use jiff::Timestamp;
 use journal::{Autosave, AutosaveOutcome, PushState};
@@ -61,7 +63,6 @@ fn facts(story: &SessionStory, settings: &PageSettings) -> Markup {
                 div { dt { "began" } dd { (words::time(session.started_at, &settings.time_zone)) } }
                 div { dt { "last sign of life" } dd { (words::time(card.last_sign, &settings.time_zone)) } }
                 @if let Some(slug) = &session.slug { div { dt { "work item" } dd { (Shown(slug)) } } }
-                @if let Some(percent) = card.percent { div { dt { "context" } dd { (percent) " %" } } }
             }
             @if let Some(percent) = card.percent { (overview_page::context(percent)) }
             @if story.is_earlier { p { a href=(format!("/session/{}", session.id.0)) { "To the newest turn" } } }
@@ -104,7 +105,7 @@ fn timeline(story: &TurnStory, settings: &PageSettings) -> Markup {
             @if left_out > 0 { li.faint { (left_out) " earlier calls are not shown." } }
             @for happening in happenings(story, left_out) {
                 @match happening {
-                    Happening::Call(call) => (call_markup(call)),
+                    Happening::Call(call) => (call_markup(call, settings)),
                     Happening::Verdict(verdict) => (verdict_markup(verdict, settings)),
                     Happening::Save(save) => (save_markup(save)),
                 }
@@ -135,7 +136,7 @@ fn happenings(story: &TurnStory, left_out: usize) -> Vec<Happening<'_>> {
     all
 }
 
-fn call_markup(call: &Call) -> Markup {
+fn call_markup(call: &Call, settings: &PageSettings) -> Markup {
     let (class, word) = match (call.outcome, call.user_stopped) {
         (_, true) => ("stopped", "stopped by you"),
         (Outcome::Ok, _) => ("ok", "ok"),
@@ -151,7 +152,10 @@ fn call_markup(call: &Call) -> Markup {
     };
     let what = match call.kind {
         Kind::Shell | Kind::Other => deed(call),
-        _ => call.paths.join(", "),
+        _ => {
+            let shown = |path: &String| words::path(Path::new(path), settings.home.as_deref());
+            call.paths.iter().map(shown).collect::<Vec<_>>().join(", ")
+        }
     };
     let lasted = call
         .at
@@ -241,7 +245,7 @@ fn rules(story: &VerdictStory) -> Markup {
     let explained = &story.explained;
     html! {
         details data-key=(format!("rules-{}", story.recorded.id.0)) {
-            summary.faint { (counted(explained.rules.len() + explained.checks.len(), "rule")) " and their evidence" }
+            summary.faint { "rules and their evidence" }
             @if explained.rules.is_empty() && explained.checks.is_empty() {
                 p.faint { "No rule was asked: the reason above was enough." }
             }

@@ -25,12 +25,17 @@ pub(super) fn make(program: &Path) -> Result<(), String> {
 
 /// What a person sees of a page, as `name` among the pictures.
 pub(super) fn picture(page: &Path, folder: &Path, name: &str, size: &str) -> Result<(), String> {
+    picture_of(&format!("file://{}", page.display()), folder, name, size)
+}
+
+/// The same of a page with this address.
+pub(super) fn picture_of(address: &str, folder: &Path, name: &str, size: &str) -> Result<(), String> {
     let picture = root().join(FOLDER).join(format!("{name}.png"));
     let mut browser = Command::new("chromium-headless-shell");
     browser.args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", size]);
     browser.arg(format!("--user-data-dir={}", folder.join("browser").display()));
     browser.arg(format!("--screenshot={}", picture.display()));
-    browser.arg(format!("file://{}", page.display()));
+    browser.arg(address);
     process::output(&mut browser)?;
     println!("{}", picture.display());
     Ok(())

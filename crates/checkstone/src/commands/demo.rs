@@ -15,15 +15,19 @@ use crate::printer::Printer;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone demo
+  checkstone demo --serve
   checkstone demo --folder /tmp/checkstone-demo")]
 pub(crate) struct DemoArguments {
     /// The folder to play in, which must not be there yet; a new one for temporary files where it is not given
     #[arg(long)]
     folder: Option<PathBuf>,
+    /// Show it live in your browser, on the page of `checkstone serve`, which stays until Ctrl-C
+    #[arg(long)]
+    serve: bool,
 }
 
 pub(crate) fn run(arguments: &DemoArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
-    demo::play(folder(arguments.folder.as_ref())?, printer)?;
+    demo::play(folder(arguments.folder.as_ref())?, arguments.serve, printer)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -118,3 +118,20 @@ fn nothing_changes_without_the_key_of_a_form() {
         assert_eq!(server.request(method, "/", &[("Cookie", cookie.as_str())], "").status, 405, "{method}");
     }
 }
+
+/// The demo's own story is on its page, also after it was played.
+#[test]
+fn the_demo_is_seen_on_its_page() {
+    let workplace = Workplace::new(None);
+    let folder = workplace.path("played");
+    let server =
+        PageServer::of(&mut workplace.checkstone(&["demo", "--serve", "--folder", folder.to_str().unwrap()]));
+    let prompts = || server.page("/").texts_behind("<h3><a href=\"/session/1\">");
+    sandbox::wait_for("the last prompt of the first session", || {
+        prompts() == ["Make ten pieces cheaper still"]
+    });
+    sandbox::wait_for("the run", || {
+        server.page("/runs").texts_behind("<span class=\"state\">") == ["completed"]
+    });
+    assert_eq!(server.end(Signal::INT).code.map(|code| [0, 130].binary_search(&code).is_ok()), Some(true));
+}

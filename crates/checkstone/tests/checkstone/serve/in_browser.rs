@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::server::PageServer;
 use super::{POLICY, prompt, stop, write_turn};
+use crate::run::{Project, plan, stage};
 use crate::workplace::Workplace;
 
 /// A browser at a page of the server; `None` where there is none on this machine.
@@ -168,4 +169,31 @@ fn browsers_that_never_read_do_not_hurt() {
     });
     drop(silent);
     assert_eq!(server.page("/").status, 200);
+}
+
+/// A run is seen while it runs, with what it prints, and is aborted only after a second look.
+#[test]
+fn a_run_is_seen_and_aborted() {
+    let project = Project::new(&plan(&[stage("S01_sleep_long", "command = 'echo asleep; exec sleep 1000'")]));
+    let child = project.start(&[]);
+    let server = PageServer::start(&project.workplace);
+    let Some(mut browser) = opened(&server) else {
+        project.output(&["abort", "r1"]);
+        return;
+    };
+    browser.value("document.querySelector('nav a[href=\"/runs\"]').click()");
+    browser.wait_for("document.querySelectorAll('.card.working').length === 1");
+    browser.value("document.querySelector('.card.working h3 a').click()");
+    browser.wait_for("location.pathname === '/run/1' && document.querySelector('.output pre')?.textContent === 'asleep\\n'");
+    assert_eq!(browser.value("document.querySelectorAll('.gantt .bar.running').length"), 1);
+    browser.value("document.querySelector('a.button').click()");
+    browser
+        .wait_for("location.pathname === '/run/1/abort' && document.querySelector('button.danger') !== null");
+    assert_eq!(project.run_state(), "IN_PROGRESS");
+    browser.value("document.querySelector('button.danger').click()");
+    browser.wait_for(
+        "location.pathname === '/run/1' && document.querySelector('.state')?.textContent === 'aborted'",
+    );
+    assert_eq!(sandbox::finish(child).code, Some(130));
+    assert_eq!(project.run_state(), "ABORTED");
 }

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use sandbox::{Answer, finish};
@@ -27,7 +27,12 @@ pub(super) struct Response {
 impl PageServer {
     #[track_caller]
     pub(super) fn start(workplace: &Workplace) -> Self {
-        let mut command = workplace.checkstone(&["serve", "--port", "0"]);
+        Self::of(&mut workplace.checkstone(&["serve", "--port", "0"]))
+    }
+
+    /// Of a command that prints the address first.
+    #[track_caller]
+    pub(super) fn of(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut address = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
