@@ -175,12 +175,9 @@ fn browsers_that_never_read_do_not_hurt() {
 #[test]
 fn a_run_is_seen_and_aborted() {
     let project = Project::new(&plan(&[stage("S01_sleep_long", "command = 'echo asleep; exec sleep 1000'")]));
-    let child = project.start(&[]);
     let server = PageServer::start(&project.workplace);
-    let Some(mut browser) = opened(&server) else {
-        project.output(&["abort", "r1"]);
-        return;
-    };
+    let Some(mut browser) = opened(&server) else { return };
+    let child = project.start(&[]);
     browser.value("document.querySelector('nav a[href=\"/runs\"]').click()");
     browser.wait_for("document.querySelectorAll('.card.working').length === 1");
     browser.value("document.querySelector('.card.working h3 a').click()");
