@@ -18,6 +18,7 @@ use crate::project_code::ProjectCode;
 use crate::record::{Record, StageRecord};
 use crate::session_order::SessionOrder;
 use crate::stage_now::{Known, is_in_place};
+use crate::stage_parts;
 use crate::state::StageState;
 
 /// What would become of a stage.
@@ -146,6 +147,10 @@ pub fn of_resume(plan: &Plan, layout: &Layout, record: &Record, again: &[String]
             };
             return match may_run {
                 true => Err(Unmade::new(Would::Run, changes)),
+                false if stage_parts::is_for_other_parameters(&accepted, stage) => Err(Unmade::new(
+                    Would::Maybe,
+                    "it was run for other parameters, and is not retryable; `--again` runs it for these",
+                )),
                 false => Ok((made, format!("as it was, although {changes}: it is not retryable"))),
             };
         }

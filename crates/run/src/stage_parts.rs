@@ -10,6 +10,9 @@ use crate::fingerprint::Preceding;
 use crate::plan::{Kind, Python, Stage};
 use crate::project_code::StageCode;
 
+/// The part that an instance of a fan-out was made for.
+const PARAMETERS: &str = "parameters";
+
 /// Enough to tell two versions of one part from each other.
 const DIGITS: usize = 16;
 
@@ -22,9 +25,11 @@ pub(crate) fn of_stage(
 ) -> BTreeMap<String, String> {
     let mut parts = BTreeMap::new();
     let mut part = |name: &str, value: serde_json::Value| {
-        let hash = hash::of_bytes(value.to_string().as_bytes());
-        parts.insert(name.to_owned(), text::head(&hash, DIGITS).to_owned());
+        parts.insert(name.to_owned(), short_hash(&value));
     };
+    if !stage.parameters.is_empty() {
+        part(PARAMETERS, json!(stage.parameters_in_words()));
+    }
     part("command", json!(stage.command));
     part("environment", json!(stage.environment));
     part("directory", json!(stage.directory));
@@ -46,6 +51,17 @@ pub(crate) fn of_stage(
         part(&format!("`{named}`, which it depends on,"), json!(known_by));
     }
     parts
+}
+
+/// Whether the instance was made for other parameters: an earlier or a shorter list gives its letter to another one. Records of
+/// older versions do not say.
+pub(crate) fn is_for_other_parameters(accepted: &Accepted, stage: &Stage) -> bool {
+    let known = accepted.parts.get(PARAMETERS);
+    known.is_some_and(|known| *known != short_hash(&json!(stage.parameters_in_words())))
+}
+
+fn short_hash(value: &serde_json::Value) -> String {
+    text::head(&hash::of_bytes(value.to_string().as_bytes()), DIGITS).to_owned()
 }
 
 /// What is no longer as it was when the stage was accepted, in words; empty if no part of it says so.
@@ -76,6 +92,7 @@ pub(crate) fn changes(
     }
     for (name, hash) in parts {
         match accepted.parts.get(name) {
+            None if name == PARAMETERS => {}
             None => changes.push(format!("{name} is new")),
             Some(known) if known != hash => changes.push(format!("{name} changed")),
             Some(_) => {}

@@ -4,7 +4,7 @@ use crate::first_characters;
 
 /// The known name with the smallest edit distance, if it is near enough to be a slip.
 pub fn nearest<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
-    let allowed = (written.chars().count() / 3).max(2);
+    let allowed = (written.chars().count() / 3).max(1);
     // Long texts are no slips, and cost nothing.
     let distance = |name| strsim::osa_distance(first_characters(written, 64), first_characters(name, 64));
     let near = known.map(|name| (distance(name), name)).min_by_key(|(distance, _)| *distance)?;
@@ -28,6 +28,7 @@ mod tests {
             assert_eq!(nearest(written, known.into_iter()).as_deref(), Some(meant), "{written}");
         }
         assert_eq!(nearest("webhooks", known.into_iter()), None);
+        assert_eq!(nearest("shell", ["stall"].into_iter()), None);
         assert_eq!(nearest("x", [].into_iter()), None);
     }
 }

@@ -13,6 +13,7 @@ use crate::executor::AttemptReport;
 use crate::plan::WaitingStage;
 use crate::session_order::SessionOrder;
 use crate::stage_checkpoint::{COPIES, StageCheckpoint};
+use crate::stage_parts;
 use crate::state::StageState;
 
 /// A stage is begun again so often because its machine was lost.
@@ -25,7 +26,12 @@ impl Engine<'_> {
     /// A stage that must not be repeated, and that has nothing to go on with. One that completed stays so in the record:
     /// what it made may come back.
     pub(super) fn give_up(&mut self, index: usize) -> Result<(), EngineError> {
-        let text = "it is not retryable, and was begun before; `--again` runs it all the same".to_owned();
+        let accepted = self.recorded(index).and_then(|stage| stage.accepted.as_ref());
+        let is_other = self.stage(index).zip(accepted).is_some_and(|(stage, accepted)| {
+            stage_parts::is_for_other_parameters(accepted, stage)
+        });
+        let begun = if is_other { "was run for other parameters" } else { "was begun before" };
+        let text = format!("it is not retryable, and {begun}; `--again` runs it all the same");
         self.warn(Some(index), text.clone())?;
         if self.state(index) == StageState::Pending {
             self.stage_to(index, StageState::Blocked, Some(text))?;

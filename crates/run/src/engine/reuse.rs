@@ -10,6 +10,7 @@ use crate::event::{Accepted, What};
 use crate::fingerprint::Preceding;
 use crate::stage_checkpoint::StageCheckpointError;
 use crate::stage_now::{Known, StageNow, is_in_place};
+use crate::stage_parts;
 
 impl Engine<'_> {
     /// Says so in the record where it is.
@@ -32,12 +33,15 @@ impl Engine<'_> {
         }
     }
 
-    /// A stage that must not be repeated stays completed with what it made then, whatever has changed since; without that,
-    /// it is not complete.
+    /// A stage that must not be repeated stays completed with what it made then, whatever has changed since. Without that it is
+    /// not complete, nor with what was made for other parameters.
     pub(super) fn stays_as_it_was(&mut self, index: usize) -> Result<bool, EngineError> {
         let stage_id = self.id(index);
         let accepted = self.recorded(index).and_then(|stage| stage.accepted.clone());
         let Some(accepted) = accepted else { return Ok(false) };
+        if self.stage(index).is_some_and(|stage| stage_parts::is_for_other_parameters(&accepted, stage)) {
+            return Ok(false);
+        }
         if self.outputs_restored(&stage_id, &accepted).is_err() {
             return Ok(false);
         }

@@ -427,6 +427,25 @@ fn what_was_done_and_must_not_be_repeated_stays_done() {
     assert_eq!(project.read("ran"), "x\nx\n");
 }
 
+/// What an instance made for other parameters is no result for those that its letter has now.
+#[test]
+fn an_instance_that_must_not_be_repeated_is_not_taken_for_another() {
+    let once = "forEach = { x = \"{params.list}\" }\ncommand = 'echo {params.x} >> ran; echo {params.x} > $CHECKSTONE_ARTIFACT_DIR/sent'\n\
+                outputs = { sent = \"sent\" }\nretryable = false";
+    let text = plan(&[stage("S01_send_mail", once)]);
+    let project = Project::new(&text.replacen("[[stage]]", "[params]\nlist = [1, 2]\n[[stage]]", 1));
+    assert_eq!(project.run().code, Some(0));
+    let other = ["resume", "r1", "--set", "list=[1, 3]"];
+    let outlook = project.output(&[&other[..], &["--dry-run"]].concat());
+    insta::assert_snapshot!(outlook.stdout, @"");
+    let resumed = project.output(&other);
+    insta::assert_snapshot!(without_durations(&resumed.stderr), @"");
+    assert_eq!((resumed.code, project.read("ran").as_str()), (Some(1), "1\n2\n"));
+    assert_eq!(project.output(&["resume", "r1", "--again", "S01_send_mail_b"]).code, Some(0));
+    assert_eq!(project.read("ran"), "1\n2\n3\n");
+    assert_eq!(project.read("reports/study/r1/S01_send_mail_b/sent"), "3\n");
+}
+
 /// Nor where it was blocked after it had been begun: behind another stage, or because nothing of it could be kept.
 #[test]
 fn being_blocked_does_not_make_it_new() {

@@ -50,7 +50,7 @@ const WRAPPED: &str = "import subprocess, sys\nimport study_code\n\
 const CELL: &str = r#"
 import os, random, zlib
 from pathlib import Path
-MODULE
+from study_code import number
 left = globals().get('left', [])
 count = globals().get('count', 0) + 1
 flaky = Path(os.environ.get('FLAKY', 'nothing'))
@@ -233,7 +233,7 @@ impl Sketch {
             },
             is_flaky: random.below(5) == 0,
             is_slow: random.below(3) == 0,
-            is_in_folder: means != Means::Wrapped && random.below(6) == 0,
+            is_in_folder: random.below(6) == 0,
         });
     }
 
@@ -296,9 +296,9 @@ impl Sketch {
         let value = format!("{}-{own}", stage.value);
         let up = if stage.is_in_folder { "../" } else { "" };
         let command = match stage.means {
-            Means::Shell => format!("['sh', '{up}work.sh', '{value}', '{{params.one}}']"),
+            Means::Shell => format!("['sh', 'work.sh', '{value}', '{{params.one}}']"),
             Means::Wrapped => format!("['python3', 'work.py', '{value}', '{{params.one}}']"),
-            Means::Cell => format!("'''{}'''", Self::cell(stage, &value)),
+            Means::Cell => format!("'''{}'''", CELL.replace("VALUE", &value)),
             Means::CellFile => format!("[\"cell-{}.py\"]", stage.number),
         };
         if stage.means.is_python() {
@@ -355,13 +355,6 @@ impl Sketch {
         writeln!(text, "inputs = {{ {} }}", inputs.collect::<Vec<_>>().join(", ")).unwrap();
     }
 
-    /// What stands in a file is the same for all instances.
-    fn cell(stage: &SketchStage, value: &str) -> String {
-        // Cells find modules in the folder that they run in.
-        let module = if stage.is_in_folder { "number = 0" } else { "from study_code import number" };
-        CELL.replace("MODULE", module).replace("VALUE", value)
-    }
-
     /// All of it, as it is now.
     pub(super) fn write(&self, project: &Project) {
         let write = |path: &str, content: &str| {
@@ -371,11 +364,18 @@ impl Sketch {
             }
         };
         write("plan.toml", &self.plan());
-        write("work.sh", &WORK.replace("of $*", &format!("by {} of $*", self.script)));
-        write("work.py", WRAPPED);
-        write("inner/nothing", "");
-        write("study_code/__init__.py", "from .numbers import number\n");
-        write("study_code/numbers.py", &format!("number = {}\n", self.module));
+        // A stage that is moved into the other folder finds the same there: nothing of it changes but the folder.
+        for folder in ["", "inner/"] {
+            let write = |path: &str, content: &str| write(&format!("{folder}{path}"), content);
+            write("work.sh", &WORK.replace("of $*", &format!("by {} of $*", self.script)));
+            write("work.py", WRAPPED);
+            write("study_code/__init__.py", "from .numbers import number\n");
+            write("study_code/numbers.py", &format!("number = {}\n", self.module));
+            for stage in self.stages.iter().filter(|stage| stage.means == Means::CellFile) {
+                // What stands in a file is the same for all instances.
+                write(&format!("cell-{}.py", stage.number), &CELL.replace("VALUE", &stage.value.to_string()));
+            }
+        }
         write("list.txt", &self.list.iter().map(|line| format!("{line}\n")).collect::<String>());
         for (number, content) in self.files.iter().enumerate() {
             write(&format!("raw-{number}.txt"), &format!("{content}\n"));
@@ -396,9 +396,6 @@ impl Sketch {
                 Some(content) => write(&format!("raw/{number}"), &format!("{content}\n")),
                 None => drop(std::fs::remove_file(path)),
             }
-        }
-        for stage in self.stages.iter().filter(|stage| stage.means == Means::CellFile) {
-            write(&format!("cell-{}.py", stage.number), &Self::cell(stage, &stage.value.to_string()));
         }
         for stage in self.stages.iter().filter(|stage| stage.is_flaky) {
             project.workplace.write(&format!("flaky-{}", stage.number), "");
@@ -499,7 +496,7 @@ impl Sketch {
                 self.stages[at].verified = (value > 0).then_some(value);
                 format!("stage {number} has another `verify`")
             }
-            10 if self.stages[at].means != Means::Wrapped => {
+            10 => {
                 self.stages[at].is_in_folder ^= true;
                 format!("stage {number} is run elsewhere")
             }
