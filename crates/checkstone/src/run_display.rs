@@ -355,6 +355,7 @@ pub(crate) fn outlook(
             let (style, would) = match stage.would {
                 Would::Run => (STRONG, "would run: "),
                 Would::Maybe => (DOUBTFUL, "may run: "),
+                Would::Refuse => (DOUBTFUL, "not run: "),
                 Would::Reuse => (FAINT, ""),
                 Would::LeaveOut => (FAINT, "left out: "),
             };

@@ -40,6 +40,8 @@ text::named! {
         Run = "run",
         /// It runs only if a stage before it makes something else than before.
         Maybe = "maybe",
+        /// It must not be repeated, and what it made does not serve.
+        Refuse = "refuse",
         Reuse = "reuse",
         /// A condition keeps it from running.
         LeaveOut = "leave-out",
@@ -148,8 +150,8 @@ pub fn of_resume(plan: &Plan, layout: &Layout, record: &Record, again: &[String]
             return match may_run {
                 true => Err(Unmade::new(Would::Run, changes)),
                 false if stage_parts::is_for_other_parameters(&accepted, stage) => Err(Unmade::new(
-                    Would::Maybe,
-                    "it was run for other parameters, and is not retryable; `--again` runs it for these",
+                    Would::Refuse,
+                    "it is not retryable, and was run for other parameters; `--again` runs it all the same",
                 )),
                 false => Ok((made, format!("as it was, although {changes}: it is not retryable"))),
             };
@@ -237,7 +239,10 @@ fn unreadable() -> Unmade {
 fn unfinished(here: &StageRecord, may_run: bool) -> Unmade {
     let reason = here.reason.as_deref();
     match here.state {
-        _ if !may_run => Unmade::new(Would::Maybe, "it was begun before, and is not retryable"),
+        _ if !may_run => Unmade::new(
+            Would::Refuse,
+            "it is not retryable, and was begun before; `--again` runs it all the same",
+        ),
         StageState::Pending if here.attempt == 0 => never_run(),
         StageState::Failed => Unmade::new(Would::Run, format!("it failed: {}", reason.unwrap_or("unknown"))),
         _ => Unmade::new(

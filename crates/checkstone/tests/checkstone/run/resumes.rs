@@ -437,9 +437,21 @@ fn an_instance_that_must_not_be_repeated_is_not_taken_for_another() {
     assert_eq!(project.run().code, Some(0));
     let other = ["resume", "r1", "--set", "list=[1, 3]"];
     let outlook = project.output(&[&other[..], &["--dry-run"]].concat());
-    insta::assert_snapshot!(outlook.stdout, @"");
+    insta::assert_snapshot!(outlook.stdout, @"
+    S01_send_mail_a (x = 1)  as it was
+    S01_send_mail_b (x = 3)  not run: it is not retryable, and was run for other parameters; `--again` runs it all the same
+    0 of 2 stages would run
+    ");
     let resumed = project.output(&other);
-    insta::assert_snapshot!(without_durations(&resumed.stderr), @"");
+    insta::assert_snapshot!(without_durations(&resumed.stderr), @"
+    run r1 of study
+    the plan has changed since; it goes on with the new one
+    goes on from checkpoint ckpt-000002-[id] of S01_send_mail_b
+    resumed
+    S01_send_mail  2 instances
+    S01_send_mail_a (x = 1)  as it was, not run again
+    S01_send_mail_b (x = 3)  warning: it is not retryable, and was run for other parameters; `--again` runs it all the same
+    ");
     assert_eq!((resumed.code, project.read("ran").as_str()), (Some(1), "1\n2\n"));
     assert_eq!(project.output(&["resume", "r1", "--again", "S01_send_mail_b"]).code, Some(0));
     assert_eq!(project.read("ran"), "1\n2\n3\n");
