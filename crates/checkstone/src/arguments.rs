@@ -1,7 +1,8 @@
 //! What can be typed: the commands and their arguments. The doc comments are the help that people read.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
+use crate::command_groups;
 use crate::commands::{
     abort, autosave, background, check, checkpoint, completions, demo, doctor, explain, handoff, hook, init,
     inject, log, man, markers, mcp, policy, prove, replay, report, resume, run, serve, session, snapshot,
@@ -17,7 +18,7 @@ pub(crate) const VERSION: &str = env!("CHECKSTONE_VERSION");
 /// checkstone stands at the boundaries of an agent's work (Claude Code, Gemini CLI, Codex CLI) and verifies
 /// what was done, records it durably and makes it resumable.
 #[derive(Debug, Parser)]
-#[command(name = "checkstone", version = VERSION, max_term_width = 100, after_help = format!("Examples:
+#[command(name = "checkstone", version = VERSION, max_term_width = MOST_COLUMNS, after_help = format!("Examples:
   checkstone demo
   checkstone init
   checkstone doctor
@@ -26,9 +27,26 @@ pub(crate) const VERSION: &str = env!("CHECKSTONE_VERSION");
 
 {}", exit_codes_help()))]
 pub(crate) struct Arguments {
+    /// Without one, what is on here and what to do next are shown.
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
+
+impl Arguments {
+    /// With the commands by what they are for, instead of in one list.
+    pub(crate) fn grouped_command() -> clap::Command {
+        let command = Self::command();
+        let help = command_groups::help(&command, false, help_width());
+        command.override_help(help)
+    }
+}
+
+/// As the help of single commands is wrapped.
+pub(crate) fn help_width() -> usize {
+    crate::printer::Printer::new().width().unwrap_or(MOST_COLUMNS).min(MOST_COLUMNS)
+}
+
+const MOST_COLUMNS: usize = 100;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -75,7 +93,6 @@ pub(crate) enum Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_arguments_are_sound() {

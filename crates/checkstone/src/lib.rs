@@ -12,6 +12,7 @@ mod background;
 mod bucket_store;
 mod byte_size;
 mod clients;
+mod command_groups;
 mod commands;
 mod confirmation;
 mod demo;
@@ -62,10 +63,10 @@ mod verdict_text;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser};
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 use arguments::{Arguments, Command};
-use error::ErrorKind;
+use error::{CommandError, ErrorKind};
 use printer::Printer;
 
 #[cfg(feature = "schema")]
@@ -77,10 +78,19 @@ pub use schemas::json_schemas;
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     // A client must never be stopped by its hook, so not even by arguments that this version does not know.
-    if arguments.get(1).is_some_and(|command| command == "hook") {
+    let is_word = |place: usize, words: &[&str]| {
+        arguments.get(place).is_some_and(|given| words.iter().any(|word| given == word))
+    };
+    if is_word(1, &["hook"]) && !is_word(2, &["--help", "-h"]) {
         return fail_open::guard(|| commands::hook::run(&arguments), hook::report_panic);
     }
-    let arguments = match Arguments::try_parse_from(arguments) {
+    let printer = Printer::new();
+    if is_word(1, &["help"]) && is_word(2, &["--all"]) {
+        printer.data(&command_groups::help(&Arguments::command(), true, arguments::help_width()));
+        return ExitCode::SUCCESS;
+    }
+    let matches = Arguments::grouped_command().try_get_matches_from(arguments);
+    let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
         Err(error) => {
             // Help and version are answers, not errors; clap prints each where it belongs.
@@ -88,8 +98,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    let printer = Printer::new();
-    let result = match &arguments.command {
+    let Some(command) = &arguments.command else {
+        return answered(commands::status::overview(&printer), &printer);
+    };
+    let result = match command {
         Command::Init(arguments) => commands::init::run(arguments, &printer),
         Command::Uninstall(arguments) => commands::uninstall::run(arguments, &printer),
         Command::Demo(arguments) => commands::demo::run(arguments, &printer),
@@ -130,15 +142,19 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         // Answered above, before anything could go wrong.
         Command::Hook(_) => Ok(ExitCode::SUCCESS),
     };
-    match result {
-        Ok(code) => code,
-        Err(error) => {
-            printer.error(&error);
-            match &arguments.command {
-                // Asked for a yes or a no by scripts, which take 2 for neither.
-                Command::Check(_) | Command::Verify(_) => ErrorKind::Usage.exit_code(),
-                _ => error.kind().exit_code(),
-            }
+    match (&result, command) {
+        // Asked for a yes or a no by scripts, which take 2 for neither.
+        (Err(error), Command::Check(_) | Command::Verify(_)) => {
+            printer.error(error);
+            ErrorKind::Usage.exit_code()
         }
+        _ => answered(result, &printer),
     }
+}
+
+fn answered(result: Result<ExitCode, CommandError>, printer: &Printer) -> ExitCode {
+    result.unwrap_or_else(|error| {
+        printer.error(&error);
+        error.kind().exit_code()
+    })
 }

@@ -17,10 +17,7 @@ impl RepositoryArgument {
     /// The folder itself, absolute and resolved.
     pub(crate) fn folder(&self) -> Result<PathBuf, CommandError> {
         let Some(folder) = &self.repo else {
-            return std::env::current_dir().map_err(|error| {
-                CommandError::not_found(format!("cannot find the current folder: {error}"))
-                    .hint("change to an existing folder, or name one with `--repo`")
-            });
+            return current_folder();
         };
         if !folder.is_dir() {
             return Err(CommandError::not_found(format!("`{}` is not a folder", folder.display()))
@@ -36,6 +33,13 @@ impl RepositoryArgument {
     pub(crate) fn find(&self) -> Result<Repository, CommandError> {
         find(&self.folder()?)
     }
+}
+
+pub(crate) fn current_folder() -> Result<PathBuf, CommandError> {
+    std::env::current_dir().map_err(|error| {
+        CommandError::not_found(format!("cannot find the current folder: {error}"))
+            .hint("change to an existing folder, or name one with `--repo`")
+    })
 }
 
 /// The repository of a folder.

@@ -1,6 +1,7 @@
 //! `checkstone status`: what is on here, what was decided last, and where it is kept.
 
 mod output;
+mod overview;
 mod policy_state;
 mod reduction;
 mod resumable;
@@ -18,6 +19,7 @@ use self::output::{
     CallingSession, KnownGitHookOutput, LastCheckpoint, MissingRegistrationOutput, SwitchOutput,
     UnprovenBeside,
 };
+pub(crate) use self::overview::overview;
 use self::policy_state::PolicyState;
 use self::reduction::{reductions, shared_files};
 use self::resumable::{unfinished_runs, unfinished_workflows};

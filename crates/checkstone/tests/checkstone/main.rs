@@ -21,6 +21,7 @@ mod exit_codes;
 mod explain;
 mod git_hook;
 mod handoff;
+mod help;
 mod hook;
 mod init;
 mod integrations;

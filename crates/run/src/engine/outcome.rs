@@ -27,9 +27,10 @@ impl Engine<'_> {
     /// what it made may come back.
     pub(super) fn give_up(&mut self, index: usize) -> Result<(), EngineError> {
         let accepted = self.recorded(index).and_then(|stage| stage.accepted.as_ref());
-        let is_other = self.stage(index).zip(accepted).is_some_and(|(stage, accepted)| {
-            stage_parts::is_for_other_parameters(accepted, stage)
-        });
+        let is_other = self
+            .stage(index)
+            .zip(accepted)
+            .is_some_and(|(stage, accepted)| stage_parts::is_for_other_parameters(accepted, stage));
         let begun = if is_other { "was run for other parameters" } else { "was begun before" };
         let text = format!("it is not retryable, and {begun}; `--again` runs it all the same");
         self.warn(Some(index), text.clone())?;
