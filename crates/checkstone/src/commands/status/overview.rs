@@ -76,8 +76,7 @@ pub(crate) fn overview(printer: &Printer) -> Result<ExitCode, CommandError> {
         },
     );
     line("more", "`checkstone --help`");
-    printer.data(&text);
-    Ok(ExitCode::SUCCESS)
+    printer.answer(false, &(), || text)
 }
 
 fn outside() -> String {
