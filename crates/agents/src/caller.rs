@@ -47,7 +47,8 @@ impl Caller {
     ) -> Self {
         let lies_in =
             |folder: &str| transcript.is_some_and(|path| path.split(['/', '\\']).any(|part| part == folder));
-        if lies_in(host(registered).files.folder) {
+        let files = &host(registered).files;
+        if lies_in(files.folder) || files.user_folders.is_some_and(|folders| lies_in(folders.name)) {
             return Self::Host(registered);
         }
         let others = || Agent::ALL.into_iter().filter(|agent| *agent != registered);

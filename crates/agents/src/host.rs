@@ -101,6 +101,16 @@ pub struct RegistrationForm {
     pub note_for_project: Option<&'static str>,
     /// Which shell runs a line.
     pub shell: HookShell,
+    pub file: RegistrationFile,
+}
+
+/// What the file is that hooks are registered in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegistrationFile {
+    /// Settings, with other people's hooks beside ours.
+    Settings,
+    /// A program in the client's own language that is all ours: its text, with the place of our program in it.
+    Own(&'static str),
 }
 
 /// How a client is told what to call.
@@ -125,6 +135,8 @@ pub enum HookShell {
 pub struct HostFiles {
     /// In the home, and in a repository.
     pub folder: &'static str,
+    /// Where the person's own folders lie, if not in the home under the same name.
+    pub user_folders: Option<UserFolders>,
     pub folder_variable: Option<FolderVariable>,
     /// The file in it that hooks are registered in.
     pub settings: &'static str,
@@ -142,6 +154,19 @@ pub struct HostFiles {
     pub hand_written: Option<HandWrittenHooks>,
     /// The switches of direct execution lie in its folder.
     pub has_execution_switches: bool,
+}
+
+impl HostFiles {
+    /// The person's own folder, as it is in a home where no variable says otherwise.
+    pub fn in_home(&self) -> String {
+        self.user_folders.map_or_else(|| self.folder.to_owned(), |folders| format!(".config/{}", folders.name))
+    }
+}
+
+/// Folders by the rules of freedesktop.org: settings in `XDG_CONFIG_HOME`, transcripts in `XDG_DATA_HOME`.
+#[derive(Clone, Copy, Debug)]
+pub struct UserFolders {
+    pub name: &'static str,
 }
 
 /// A variable that says where the folder is.

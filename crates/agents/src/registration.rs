@@ -6,6 +6,7 @@ pub mod hand_written;
 mod json_text;
 mod layout;
 mod own_call;
+mod own_file;
 pub mod settings;
 pub mod status_line;
 
@@ -16,6 +17,7 @@ use crate::host::{CallForm, host};
 use crate::payload::Event;
 
 pub use own_call::OwnCall;
+use own_file::OwnFile;
 
 /// Where the client finds the program.
 #[derive(Clone, Copy, Debug)]
@@ -81,8 +83,19 @@ impl Registration {
 
     /// The whole file, where nothing but our hooks is in it.
     pub fn file(&self) -> String {
+        if let Some(own) = OwnFile::of(self.agent) {
+            return own.text(self.program());
+        }
         // A map of strings and numbers can always be written.
         serde_json::to_string_pretty(self).map(|text| text + "\n").unwrap_or_default()
+    }
+}
+
+impl Registration {
+    /// What is called without a shell.
+    fn program(&self) -> &str {
+        let first = self.entries.first().map(|entry| &entry.group.hooks);
+        first.map_or("", |[handler]| handler.command.as_str())
     }
 }
 

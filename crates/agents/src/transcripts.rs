@@ -120,10 +120,17 @@ fn entries(folder: &Path, wanted: impl Fn(&std::fs::FileType) -> bool) -> Vec<Pa
 pub(crate) fn newest_first(files: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut dated: Vec<(SystemTime, PathBuf)> = files
         .into_iter()
-        .filter_map(|file| Some((fs_err::metadata(&file).ok()?.modified().ok()?, file)))
+        .filter_map(|file| Some((modified(&file)?, file)))
         .collect();
-    dated.sort_unstable_by(|left, right| right.cmp(left));
+    // Sessions in one database are of the same time, and in their order already.
+    dated.sort_by(|(left, _), (right, _)| right.cmp(left));
     dated.into_iter().map(|(_, file)| file).collect()
+}
+
+/// When a file, or the database that holds a session, was written to last.
+fn modified(file: &Path) -> Option<SystemTime> {
+    let found = fs_err::metadata(file).or_else(|_| fs_err::metadata(file.parent().unwrap_or(file)));
+    found.ok()?.modified().ok()
 }
 
 pub(crate) fn is_same(left: &Path, right: &Path) -> bool {

@@ -23,12 +23,20 @@ pub(crate) struct ClientFiles {
     pub(crate) folder: PathBuf,
     /// The file that hooks are registered in.
     pub(crate) settings: PathBuf,
+    /// The folder of its transcripts.
+    pub(crate) transcripts: PathBuf,
 }
 
 impl ClientFiles {
     /// `None` where there is no home.
     pub(crate) fn of(agent: Agent, scope: Scope<'_>) -> Option<Self> {
         let places = &host(agent).files;
+        if let (Scope::User, Some(folders)) = (scope, places.user_folders) {
+            let folder = environment::base(environment::XDG_CONFIG_HOME, ".config")?.join(folders.name);
+            let data = environment::base(environment::XDG_DATA_HOME, ".local/share")?;
+            let transcripts = data.join(folders.name);
+            return Some(Self { agent, settings: folder.join(places.settings), folder, transcripts });
+        }
         let variable =
             places.folder_variable.and_then(|variable| Some((folder_in(variable.name)?, variable)));
         let folder = match (scope, variable) {
@@ -40,7 +48,7 @@ impl ClientFiles {
             }
         };
         let settings = folder.join(places.settings);
-        Some(Self { agent, folder, settings })
+        Some(Self { agent, transcripts: folder.clone(), folder, settings })
     }
 
     /// The file that only this person has of a repository's settings, where the client has such a file.
@@ -62,9 +70,9 @@ impl ClientFiles {
     }
 }
 
-/// The folder in which the client keeps the user's settings and its transcripts.
+/// The folder in which the client keeps its transcripts.
 pub(crate) fn home(agent: Agent) -> Option<PathBuf> {
-    ClientFiles::of(agent, Scope::User).map(|files| files.folder)
+    ClientFiles::of(agent, Scope::User).map(|files| files.transcripts)
 }
 
 /// Whether the client is on this machine: its program, or the folder that it made.

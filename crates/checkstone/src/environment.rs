@@ -89,6 +89,9 @@ pub(crate) const HOME: &str = "HOME";
 const PATH: &str = "PATH";
 const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
 
+/// Where some clients keep their transcripts.
+pub(crate) const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
+
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
 pub(crate) fn read(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
@@ -182,7 +185,7 @@ pub(crate) fn configuration_file() -> Option<PathBuf> {
 }
 
 /// Relative folders in these variables do not count, as the XDG specification says.
-fn base(variable: &str, under_home: &str) -> Option<PathBuf> {
+pub(crate) fn base(variable: &str, under_home: &str) -> Option<PathBuf> {
     let set = read(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     set.or_else(|| Some(PathBuf::from(read(HOME)?).join(under_home)))
 }

@@ -53,6 +53,8 @@ pub(crate) struct ChatDialect {
     pub(crate) tools: [&'static str; 4],
     /// What else the tool that runs a command must be given.
     pub(crate) run: &'static [(&'static str, bool)],
+    /// What is called otherwise in the input of its tools than in most clients.
+    pub(crate) inputs: &'static [(&'static str, &'static str)],
 }
 
 macro_rules! clients {
@@ -117,7 +119,7 @@ impl Run {
     pub fn turn_ended(&self) -> Option<Instant> {
         let is_end = |line: &str| {
             let event: Value = serde_json::from_str(line).unwrap_or_default();
-            matches!(event.get("type").and_then(Value::as_str), Some("result" | "turn.completed"))
+            matches!(event.get("type").and_then(Value::as_str), Some("result" | "turn.completed" | "step_finish"))
         };
         self.lines.iter().rev().find(|(_, line)| is_end(line)).map(|(at, _)| *at)
     }

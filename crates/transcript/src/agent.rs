@@ -10,6 +10,7 @@ macro_rules! each_host {
             Gemini gemini,
             Codex codex,
             Qwen qwen,
+            Opencode opencode,
         }
     };
 }

@@ -28,6 +28,9 @@ const DOCUMENT_HEAD: u64 = 4 * 1024;
 
 /// Whose transcript it is, and how it is laid out; `named` where the caller knows the client.
 pub(crate) fn layout(source: &Source<'_>, named: Option<Agent>) -> Option<(Agent, Layout)> {
+    if let Source::Database { lines, .. } = source {
+        return Some((lines.agent, Layout::Lines));
+    }
     let of_document = |agent: Agent| Some((agent, format::of(agent).document.as_ref()?));
     let mut documents = named.as_ref().map_or(&Agent::ALL[..], std::slice::from_ref).iter().copied();
     if let Some((agent, format)) = documents.find_map(of_document)
@@ -43,6 +46,9 @@ pub(crate) fn layout(source: &Source<'_>, named: Option<Agent>) -> Option<(Agent
 
 /// Who wrote the lines of a transcript, where they tell.
 pub(crate) fn writer(source: &Source<'_>) -> Option<Agent> {
+    if let Source::Database { lines, .. } = source {
+        return Some(lines.agent);
+    }
     let mut votes = [0_usize; Agent::ALL.len()];
     let mut lines = ReverseLines::new(source, WINDOW, 64 * WINDOW);
     for left in (0..LINES).rev() {

@@ -15,6 +15,7 @@ use text::WordFinder;
 
 use self::content::Present;
 use crate::agent::Agent;
+use crate::database::DatabaseFormat;
 use crate::entry::Record;
 use crate::json_reader::{self, RawJson};
 
@@ -27,6 +28,8 @@ pub(crate) struct HostFormat {
     pub(crate) wrote: fn(&LineShape<'_>) -> bool,
     /// The older format, in which a session is one document.
     pub(crate) document: Option<DocumentFormat>,
+    /// How its sessions are read, where it keeps them in a database.
+    pub(crate) database: Option<DatabaseFormat>,
     /// Whether a text in the person's name is the client's own.
     pub(crate) is_own_prompt: fn(&str) -> bool,
     /// What is in a line before the turn that can say something about it: files that the agent knows, sub-agents that it launched.
@@ -121,6 +124,8 @@ pub(crate) struct LineShape<'a> {
     pub(crate) leaf_uuid: Option<Present>,
     pub(crate) project_hash: Option<Present>,
     pub(crate) provenance: Option<Present>,
+    pub(crate) info: Option<Present>,
+    pub(crate) parts: Option<Present>,
     #[serde(rename = "$set")]
     pub(crate) set: Option<Present>,
     #[serde(rename = "$rewindTo")]

@@ -13,6 +13,7 @@
 
 mod agent;
 mod command_output;
+mod database;
 mod detect;
 mod edit_nature;
 mod entry;
@@ -39,6 +40,7 @@ mod windows_path;
 
 pub use agent::Agent;
 pub use command_output::CommandOutput;
+pub use database::{StoredSession, sessions, stored_session};
 pub use edit_nature::EditNature;
 pub use file_edit::FileEdit;
 pub use format::{is_text_of_client, wakes_agent};

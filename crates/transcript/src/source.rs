@@ -6,14 +6,18 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::rc::Rc;
 
 use rustix::fs::{Mode, OFlags};
 
+use crate::database::{self, SessionLines};
 use crate::unreadable::Unreadable;
 
 pub(crate) enum Source<'a> {
     File { file: File, len: u64 },
     Bytes(&'a [u8]),
+    /// A session in a database.
+    Database { lines: Rc<SessionLines>, len: u64 },
 }
 
 impl Source<'_> {
@@ -21,8 +25,17 @@ impl Source<'_> {
     /// followed, since people keep their client's folder elsewhere.
     pub(crate) fn open(path: &Path) -> Result<Source<'static>, Unreadable> {
         let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())
-            .map(File::from)
-            .map_err(|error| Unreadable::NotOpened(error.into()))?;
+            .map(File::from);
+        let file = match file {
+            Ok(file) => file,
+            // Something in a file: a session in a database.
+            Err(rustix::io::Errno::NOTDIR) => {
+                let place = path.parent().zip(path.file_name().and_then(|name| name.to_str()));
+                let (database, session) = place.ok_or(Unreadable::NotRegular)?;
+                return database::source(database, Some(session));
+            }
+            Err(error) => return Err(Unreadable::NotOpened(error.into())),
+        };
         let metadata = file.metadata().map_err(Unreadable::NotExamined)?;
         if metadata.is_dir() {
             return Err(Unreadable::Folder);
@@ -30,12 +43,17 @@ impl Source<'_> {
         if !metadata.is_file() {
             return Err(Unreadable::NotRegular);
         }
-        Ok(Source::File { file, len: metadata.len() })
+        let source = Source::File { file, len: metadata.len() };
+        let mut head = Vec::new();
+        match source.append_at(&mut head, database::HEAD, 0) {
+            Ok(()) if database::is_database(&head) => database::source(path, None),
+            _ => Ok(source),
+        }
     }
 
     pub(crate) fn len(&self) -> u64 {
         match self {
-            Self::File { len, .. } => *len,
+            Self::File { len, .. } | Self::Database { len, .. } => *len,
             Self::Bytes(bytes) => bytes.len() as u64,
         }
     }
@@ -47,6 +65,9 @@ impl Source<'_> {
                 Some(Source::File { file: file.try_clone().ok()?, len: end.min(*len) })
             }
             Self::Bytes(bytes) => Some(Source::Bytes(bytes.get(..usize::try_from(end).ok()?)?)),
+            Self::Database { lines, len } => {
+                Some(Source::Database { lines: Rc::clone(lines), len: end.min(*len) })
+            }
         }
     }
 
@@ -54,6 +75,7 @@ impl Source<'_> {
     pub(crate) fn append_at(&self, buffer: &mut Vec<u8>, length: usize, offset: u64) -> io::Result<()> {
         buffer.reserve_exact(length);
         match self {
+            Self::Database { lines, .. } => lines.append_at(buffer, length, offset)?,
             Self::Bytes(bytes) => {
                 let start = usize::try_from(offset).map_err(|_| io::ErrorKind::UnexpectedEof)?;
                 let end = start.checked_add(length).ok_or(io::ErrorKind::UnexpectedEof)?;

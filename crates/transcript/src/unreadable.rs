@@ -13,6 +13,8 @@ pub enum Unreadable {
     Folder,
     #[error("it is not a regular file")]
     NotRegular,
+    #[error("the database cannot be read: {0}")]
+    Database(String),
     #[error("the transcript is empty")]
     Empty,
     #[error("the content is no transcript of a known client")]

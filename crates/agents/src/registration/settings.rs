@@ -9,6 +9,7 @@ use transcript::Agent;
 use super::json_text::{JsonText, Member};
 use super::layout::{Addition, Edit, Layout, applied};
 use super::own_call::OwnCall;
+use super::own_file::OwnFile;
 use super::{Entry, Lists, Registration, status_line};
 use crate::host::{Switch, host};
 
@@ -31,6 +32,8 @@ pub enum SettingsError {
     HooksNotAnObject,
     #[error("`hooks.{event}` in it is not a list")]
     EventNotAList { event: String },
+    #[error("it is not a file of ours")]
+    NotOurs,
 }
 
 /// How people call the client.
@@ -47,6 +50,9 @@ pub struct OwnEntry {
 
 /// Our entries in a text. An empty text has none.
 pub fn find(agent: Agent, text: &str) -> Result<Vec<OwnEntry>, SettingsError> {
+    if let Some(own) = OwnFile::of(agent) {
+        return Ok(own.find(agent, text));
+    }
     let settings = Settings::of(agent, text)?;
     let own = settings.iter().flat_map(Settings::own);
     Ok(own.map(|(event, _, call)| OwnEntry { event: event.to_owned(), call: call.clone() }).collect())
@@ -54,6 +60,13 @@ pub fn find(agent: Agent, text: &str) -> Result<Vec<OwnEntry>, SettingsError> {
 
 /// Our handlers in a text, as they are written, each with the event that it stands under.
 pub fn handlers(agent: Agent, text: &str) -> Result<Vec<(String, Value)>, SettingsError> {
+    if let Some(own) = OwnFile::of(agent) {
+        let handler = |found: OwnEntry| {
+            let handler = serde_json::json!({"command": found.call.program, "args": ["hook", agent.name()]});
+            (found.event, handler)
+        };
+        return Ok(own.find(agent, text).into_iter().map(handler).collect());
+    }
     let Some(settings) = Settings::of(agent, text)? else { return Ok(Vec::new()) };
     let value = |range| serde_json::from_str(settings.json.slice(range)).unwrap_or_default();
     Ok(settings.own().map(|(event, range, _)| (event.to_owned(), value(range))).collect())
@@ -62,6 +75,9 @@ pub fn handlers(agent: Agent, text: &str) -> Result<Vec<(String, Value)>, Settin
 /// The text with an entry for every event that has none of ours yet, behind what is there. An entry of `init` whose
 /// program is among `gone` gets the present one, in its place. The same text where nothing is to be done.
 pub fn add(text: &str, registration: &Registration, gone: &[String]) -> Result<String, SettingsError> {
+    if let Some(own) = OwnFile::of(registration.agent) {
+        return own.add(text, registration, gone);
+    }
     let (mark, text) = split_mark(registration.agent, text)?;
     let Some(settings) = Settings::read(registration.agent, text)? else {
         return Ok(format!("{mark}{}", registration.file()));
@@ -100,6 +116,9 @@ pub fn add(text: &str, registration: &Registration, gone: &[String]) -> Result<S
 
 /// The text without any entry of ours. What gets empty by that goes too, unless it was there `before`.
 pub fn remove(agent: Agent, text: &str, before: Option<&str>) -> Result<String, SettingsError> {
+    if let Some(own) = OwnFile::of(agent) {
+        return Ok(own.remove(text));
+    }
     let text = without_hooks(agent, text, before)?;
     if host(agent).can.has_status_line { status_line::remove(agent, &text) } else { Ok(text) }
 }
@@ -150,6 +169,9 @@ fn without_hooks(agent: Agent, text: &str, before: Option<&str>) -> Result<Strin
 
 /// Whether nothing is left in a text.
 pub fn is_empty(agent: Agent, text: &str) -> bool {
+    if OwnFile::of(agent).is_some() {
+        return text.trim().is_empty();
+    }
     match Settings::of(agent, text) {
         Ok(None) => true,
         Ok(Some(settings)) => settings.json.members(&settings.json.whole()).is_empty(),

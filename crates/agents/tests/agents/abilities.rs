@@ -12,7 +12,7 @@ const ROWS: &[TableRow] = &[
     ("the agent wants to stop: the gate, autosave", |host| event(host, EventKind::Stop)),
     ("before a compaction: autosave", |host| event(host, EventKind::BeforeCompaction)),
     ("the session ends: autosave", |host| event(host, EventKind::SessionEnd)),
-    ("settings", |host| format!("`~/{}/{}`", host.files.folder, host.files.settings)),
+    ("settings", |host| format!("`~/{}/{}`", host.files.in_home(), host.files.settings)),
     ("a folder elsewhere", |host| {
         let variable = host.files.folder_variable;
         variable.map_or_else(no, |variable| format!("`{}`", variable.name))

@@ -154,7 +154,7 @@ impl Examined {
             (installed.join().unwrap_or_else(|panic| resume_unwind(panic)), rest)
         });
         let files = ClientFiles::of(agent, Scope::User);
-        let mut transcript = files.and_then(|files| newest_transcript::look(agent, &files.folder));
+        let mut transcript = files.and_then(|files| newest_transcript::look(agent, &files.transcripts));
         // Where no hook reads them, nobody suffers.
         if let (Some(transcript), true) = (&mut transcript, registered.is_empty()) {
             transcript.weaken();

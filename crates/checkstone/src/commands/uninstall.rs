@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use agents::host;
+use agents::{RegistrationFile, host};
 use agents::registration::settings;
 use changes::Repository;
 use journal::Author;
@@ -276,7 +276,9 @@ fn after(
         _ => None,
     };
     let rest = settings::remove(agent, text, known)?;
-    if before == Some(Before::Absent) && settings::is_empty(agent, &rest) {
+    // A file that is all ours has no other use.
+    let is_own_file = matches!(host(agent).registration.file, RegistrationFile::Own(_));
+    if (is_own_file || before == Some(Before::Absent)) && settings::is_empty(agent, &rest) {
         return Ok((Before::Absent, "is removed, for `init` made it and nothing else is in it"));
     }
     Ok((Before::Text(rest), "has none of our entries any more"))

@@ -206,7 +206,7 @@ pub(crate) fn unfinished_work_is_told_when_a_session_begins(workplace: &Workplac
 /// What `init` wrote is gone after `uninstall`, and the rest is what it was to the byte, though the client was used in between.
 pub(crate) fn what_init_wrote_is_taken_back(workplace: &Workplace) {
     let files = &agents::host(workplace.client.host()).files;
-    let settings = workplace.home().join(files.folder).join(files.settings);
+    let settings = workplace.home().join(files.in_home()).join(files.settings);
     let read = || std::fs::read_to_string(&settings).ok();
     // A client writes down at its first start which version of its settings these are.
     workplace.play_with(|_| (), json!({"steps": [say("Hello.")]}), &["Hello"]);

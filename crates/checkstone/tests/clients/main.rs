@@ -29,6 +29,7 @@ macro_rules! for_every_client {
         for_every_client!(@ gemini Gemini $($fact)*);
         for_every_client!(@ codex Codex $($fact)*);
         for_every_client!(@ qwen Qwen $($fact)*);
+        for_every_client!(@ opencode Opencode $($fact)*);
         for_every_client!(@ codex_plain_tools CodexPlainTools $($fact)*);
     };
     (@ $client:ident $variant:ident $($fact:ident)*) => {

@@ -74,6 +74,12 @@ fn calls(step: &Step, place: &AnswerContext<'_>, dialect: &ChatDialect) -> Vec<V
         if let (Call::Run(_), Some(input)) = (call, input.as_object_mut()) {
             input.extend(dialect.run.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())));
         }
+        if let Some(input) = input.as_object_mut() {
+            for (usual, own) in dialect.inputs {
+                let value = input.remove(*usual);
+                input.extend(value.map(|value| ((*own).to_owned(), value)));
+            }
+        }
         json!({
             "index": index, "id": format!("call_{}_{index}", place.number), "type": "function",
             "function": {"name": name, "arguments": input.to_string()},

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::{
     Abilities, CallForm, FolderVariable, HookShell, Host, HostFiles, HostVariables, PayloadForm,
-    RegistrationForm, RehearsalForm, Switch, TranscriptPlaces,
+    RegistrationFile, RegistrationForm, RehearsalForm, Switch, TranscriptPlaces,
 };
 use crate::caller::CallerMarks;
 use crate::payload::EventKind;
@@ -62,9 +62,11 @@ pub(super) static HOST: Host = Host {
         note_for_user: None,
         note_for_project: Some("Claude Code runs them once you trust the folder"),
         shell: HookShell::At("/bin/sh"),
+        file: RegistrationFile::Settings,
     },
     files: HostFiles {
         folder: ".claude",
+        user_folders: None,
         folder_variable: Some(FolderVariable { name: "CLAUDE_CONFIG_DIR", is_home: false }),
         settings: "settings.json",
         local_settings: Some("settings.local.json"),

@@ -15,7 +15,7 @@ mod trust;
 
 use super::{
     Abilities, CallForm, FolderVariable, HookShell, Host, HostFiles, HostPackage, HostVariables, PayloadForm,
-    RegistrationForm, RehearsalForm, TranscriptPlaces,
+    RegistrationFile, RegistrationForm, RehearsalForm, TranscriptPlaces,
 };
 use crate::caller::CallerMarks;
 use crate::payload::EventKind;
@@ -70,9 +70,11 @@ pub(super) static HOST: Host = Host {
              all and continue” where it says “Hooks need review”, or type `/hooks`",
         ),
         shell: HookShell::OfPerson,
+        file: RegistrationFile::Settings,
     },
     files: HostFiles {
         folder: ".codex",
+        user_folders: None,
         folder_variable: Some(FolderVariable { name: "CODEX_HOME", is_home: false }),
         settings: "hooks.json",
         local_settings: None,

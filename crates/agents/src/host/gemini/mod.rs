@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::{
     Abilities, CallForm, FolderVariable, HookShell, Host, HostFiles, HostVariables, PayloadForm,
-    RegistrationForm, RehearsalForm, Switch, TranscriptPlaces,
+    RegistrationFile, RegistrationForm, RehearsalForm, Switch, TranscriptPlaces,
 };
 use crate::caller::CallerMarks;
 use crate::payload::EventKind;
@@ -64,9 +64,11 @@ pub(super) static HOST: Host = Host {
         note_for_user: TRUST,
         note_for_project: TRUST,
         shell: HookShell::At("bash"),
+        file: RegistrationFile::Settings,
     },
     files: HostFiles {
         folder: ".gemini",
+        user_folders: None,
         folder_variable: Some(FolderVariable { name: "GEMINI_CLI_HOME", is_home: true }),
         settings: "settings.json",
         local_settings: None,

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{
     Abilities, CallForm, FolderVariable, HookShell, Host, HostFiles, HostVariables, PayloadForm,
-    RegistrationForm, RehearsalForm, Switch, TranscriptPlaces,
+    RegistrationFile, RegistrationForm, RehearsalForm, Switch, TranscriptPlaces,
 };
 use crate::caller::CallerMarks;
 use crate::payload::EventKind;
@@ -66,9 +66,11 @@ pub(super) static HOST: Host = Host {
         note_for_user: None,
         note_for_project: TRUST,
         shell: HookShell::At("bash"),
+        file: RegistrationFile::Settings,
     },
     files: HostFiles {
         folder: ".qwen",
+        user_folders: None,
         folder_variable: Some(FolderVariable { name: "QWEN_HOME", is_home: false }),
         settings: "settings.json",
         local_settings: None,

@@ -32,6 +32,7 @@ pub(super) static CLIENT: ClientForm = ClientForm {
     chat: Some(ChatDialect {
         tools: ["run_shell_command", "read_file", "write_file", "edit"],
         run: &[("is_background", false)],
+        inputs: &[],
     }),
 };
 

@@ -19,6 +19,7 @@ pub(super) static FORMAT: HostFormat = HostFormat {
         line.r#type.is_some() && line.payload.is_none() && line.provenance.is_none() && has_id
     },
     document: None,
+    database: None,
     is_own_prompt: |prompt| prompt.starts_with(normaliser::TASK_NOTIFICATION),
     session_signs: LazyLock::new(|| {
         WordFinder::new(&[

@@ -17,6 +17,7 @@ pub(super) static FORMAT: HostFormat = HostFormat {
     record: normaliser::record,
     wrote: |line| line.r#type.is_some() && line.timestamp.is_some() && line.payload.is_some(),
     document: None,
+    database: None,
     is_own_prompt: |_| false,
     session_signs: LazyLock::new(|| {
         WordFinder::new(&[

@@ -19,6 +19,7 @@ pub(super) static FORMAT: HostFormat = HostFormat {
             || (line.uuid.is_none() && line.r#type.is_some_and(|kind| kind.get() == r#""gemini""#))
     },
     document: Some(DocumentFormat { messages: document::messages, record: document::record }),
+    database: None,
     is_own_prompt: normaliser::is_injected,
     session_signs: LazyLock::new(|| WordFinder::new(&[r#""toolCalls":"#])),
     subagents: SubagentFiles::Named(subagent_files::named),

@@ -12,6 +12,7 @@ pub(super) static FORMAT: HostFormat = HostFormat {
     record: normaliser::record,
     wrote: |line| line.provenance.is_some() && line.uuid.is_some() && line.session_id.is_some(),
     document: None,
+    database: None,
     is_own_prompt: |_| false,
     session_signs: LazyLock::new(|| WordFinder::new(&[r#""functionCall":"#])),
     subagents: SubagentFiles::None,

@@ -1,0 +1,53 @@
+//! opencode.
+
+use super::{ChatDialect, ClientForm, ClientProgram};
+
+pub(super) static CLIENT: ClientForm = ClientForm {
+    folder: ".config/opencode",
+    versions: ["1.18.33", "1.17.20"],
+    skipped_tests: [&[], &[]],
+    packages: |machine, version| vec![format!("opencode-linux-{machine}@{version}")],
+    program: |machine| ClientProgram::At(format!("node_modules/opencode-linux-{machine}/bin/opencode")),
+    settle: |client| {
+        let settings = SETTINGS.replace("@ADDRESS@", client.address);
+        client.settle_with(".config/opencode/opencode.json", &settings)
+    },
+    settle_screen: |_| Ok(()),
+    screen: (&[], "Ask anything"),
+    prompt: |prompt, goes_on| {
+        let words = ["run", "--format", "json"];
+        let words = words.into_iter().chain(goes_on.then_some("--continue"));
+        words.chain(["--", prompt]).map(str::to_owned).collect()
+    },
+    environment: |client, command| {
+        let folder = |name: &str| client.home.join(name);
+        command.env("XDG_CONFIG_HOME", folder(".config")).env("XDG_DATA_HOME", folder(".local/share"));
+        command.env("XDG_CACHE_HOME", folder(".cache")).env("XDG_STATE_HOME", folder(".local/state"));
+        for name in ["AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "SHARE"] {
+            command.env(format!("OPENCODE_DISABLE_{name}"), "1");
+        }
+    },
+    chat: Some(ChatDialect {
+        tools: ["bash", "read", "write", "edit"],
+        run: &[],
+        inputs: &[("file_path", "filePath"), ("old_string", "oldString"), ("new_string", "newString")],
+    }),
+};
+
+const SETTINGS: &str = r#"{
+  "autoupdate": false,
+  "share": "disabled",
+  "model": "scripted/scripted",
+  "small_model": "scripted/scripted",
+  "enabled_providers": ["scripted"],
+  "provider": {
+    "scripted": {
+      "npm": "@ai-sdk/openai-compatible",
+      "name": "scripted",
+      "options": {"baseURL": "@ADDRESS@/v1", "apiKey": "none"},
+      "models": {"scripted": {"name": "scripted", "limit": {"context": 100000, "output": 8000}}}
+    }
+  },
+  "permission": {"bash": "allow", "edit": "allow", "external_directory": "allow"}
+}
+"#;
