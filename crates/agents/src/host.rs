@@ -159,7 +159,8 @@ pub struct HostFiles {
 impl HostFiles {
     /// The person's own folder, as it is in a home where no variable says otherwise.
     pub fn in_home(&self) -> String {
-        self.user_folders.map_or_else(|| self.folder.to_owned(), |folders| format!(".config/{}", folders.name))
+        self.user_folders
+            .map_or_else(|| self.folder.to_owned(), |folders| format!(".config/{}", folders.name))
     }
 }
 

@@ -29,7 +29,10 @@ pub use answer::{Answer, shows_text_beside_hold};
 pub use caller::{Caller, CallerMarks};
 pub use foreground::Foreground;
 pub use hold_form::HoldForm;
-pub use host::{Abilities, CallForm, HookShell, Host, HostFiles, HostPackage, RegistrationFile, UserFolders, agent_that, host};
+pub use host::{
+    Abilities, CallForm, HookShell, Host, HostFiles, HostPackage, RegistrationFile, UserFolders, agent_that,
+    host,
+};
 pub use known_hook::{KnownHook, TrustAnswer, TrustQuestion, TrustUnknown};
 pub use notification::{Notification, NotifyForm};
 pub use payload::{Event, EventKind, Payload, PayloadError, Subagent};

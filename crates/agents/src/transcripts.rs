@@ -118,10 +118,8 @@ fn entries(folder: &Path, wanted: impl Fn(&std::fs::FileType) -> bool) -> Vec<Pa
 }
 
 pub(crate) fn newest_first(files: Vec<PathBuf>) -> Vec<PathBuf> {
-    let mut dated: Vec<(SystemTime, PathBuf)> = files
-        .into_iter()
-        .filter_map(|file| Some((modified(&file)?, file)))
-        .collect();
+    let mut dated: Vec<(SystemTime, PathBuf)> =
+        files.into_iter().filter_map(|file| Some((modified(&file)?, file))).collect();
     // Sessions in one database are of the same time, and in their order already.
     dated.sort_by(|(left, _), (right, _)| right.cmp(left));
     dated.into_iter().map(|(_, file)| file).collect()

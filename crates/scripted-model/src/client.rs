@@ -119,7 +119,10 @@ impl Run {
     pub fn turn_ended(&self) -> Option<Instant> {
         let is_end = |line: &str| {
             let event: Value = serde_json::from_str(line).unwrap_or_default();
-            matches!(event.get("type").and_then(Value::as_str), Some("result" | "turn.completed" | "step_finish"))
+            matches!(
+                event.get("type").and_then(Value::as_str),
+                Some("result" | "turn.completed" | "step_finish")
+            )
         };
         self.lines.iter().rev().find(|(_, line)| is_end(line)).map(|(at, _)| *at)
     }

@@ -282,7 +282,9 @@ impl SessionLines {
     fn line(&self, row: i64) -> rusqlite::Result<Vec<u8>> {
         let mut statement = self.connection.prepare_cached(self.format.line)?;
         statement.query_row([row], |row| match row.get_ref(0)? {
-            rusqlite::types::ValueRef::Text(text) | rusqlite::types::ValueRef::Blob(text) => Ok(text.to_vec()),
+            rusqlite::types::ValueRef::Text(text) | rusqlite::types::ValueRef::Blob(text) => {
+                Ok(text.to_vec())
+            }
             _ => Ok(Vec::new()),
         })
     }

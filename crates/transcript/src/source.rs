@@ -14,10 +14,16 @@ use crate::database::{self, SessionLines};
 use crate::unreadable::Unreadable;
 
 pub(crate) enum Source<'a> {
-    File { file: File, len: u64 },
+    File {
+        file: File,
+        len: u64,
+    },
     Bytes(&'a [u8]),
     /// A session in a database.
-    Database { lines: Rc<SessionLines>, len: u64 },
+    Database {
+        lines: Rc<SessionLines>,
+        len: u64,
+    },
 }
 
 impl Source<'_> {

@@ -44,7 +44,10 @@ impl OwnFile {
     pub(super) fn find(self, agent: Agent, text: &str) -> Vec<OwnEntry> {
         let Some(program) = self.program(text) else { return Vec::new() };
         let call = OwnCall { is_as_written: text == self.text(&program), program };
-        events(agent).iter().map(|event| OwnEntry { event: (*event).to_owned(), call: call.clone() }).collect()
+        events(agent)
+            .iter()
+            .map(|event| OwnEntry { event: (*event).to_owned(), call: call.clone() })
+            .collect()
     }
 
     /// The file as this version writes it. A program that is there stays the one that is called.

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use agents::{RegistrationFile, host};
 use agents::registration::settings;
+use agents::{RegistrationFile, host};
 use changes::Repository;
 use journal::Author;
 use serde::Serialize;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use transcript::{Agent, Extent, Kind, Options, Outcome, TurnStart};
 
-use crate::write::{call, claude, codex, gemini, lines, prompt_of, qwen, read};
+use crate::write::{call, claude, codex, gemini, lines, opencode, prompt_of, qwen, read};
 
 /// T1: parallel calls whose results come back in another order are paired by id.
 #[test]
@@ -66,6 +66,7 @@ fn t4_our_own_message_typed_as_a_prompt_continues_the_turn_and_is_known() {
             Agent::Gemini => vec![gemini::header(), gemini::user(&id.to_string(), prompt)],
             Agent::Codex => vec![codex::message(prompt), codex::prompt(prompt)],
             Agent::Qwen => vec![qwen::prompt(prompt)],
+            Agent::Opencode => vec![opencode::prompt(prompt)],
         };
         let reading = |prompts: &[&str]| {
             let lines = prompts.iter().enumerate().flat_map(|(id, prompt)| lines_of(id, prompt));

@@ -11,6 +11,7 @@
 
 mod bad_input;
 mod cases;
+mod opencode;
 mod properties;
 mod qwen;
 mod real_sessions;

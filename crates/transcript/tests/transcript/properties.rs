@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use transcript::{Agent, Options, Reading};
 
-use crate::write::{claude, codex, gemini, lines, qwen};
+use crate::write::{claude, codex, gemini, lines, opencode, qwen};
 
 fn read(bytes: &[u8], agent: Agent, first_window: u64) -> Reading {
     let whole =
@@ -57,6 +57,24 @@ fn record(agent: Agent) -> BoxedStrategy<Value> {
             )),
             (id, text).prop_map(|(id, text)| qwen::result(&id, "success", &text, json!(""))),
             Just(qwen::record("system", "system", json!([]))),
+        ]
+        .boxed(),
+        Agent::Opencode => prop_oneof![
+            text.prop_map(|text| opencode::prompt(&text)),
+            text.prop_map(|text| opencode::said(&text)),
+            (id, text).prop_map(|(id, text)| opencode::shell(&id, &text, json!(0), &text)),
+            (id, text).prop_map(|(id, text)| opencode::tool(
+                &id,
+                "edit",
+                json!({ "filePath": text }),
+                json!({})
+            )),
+            text.prop_map(|text| opencode::message(
+                "user",
+                json!([
+                    { "type": "text", "text": text, "synthetic": true },
+                ])
+            )),
         ]
         .boxed(),
     }

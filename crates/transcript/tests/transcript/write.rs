@@ -164,3 +164,40 @@ pub(crate) mod qwen {
         json!({ "type": "shell_result", "exitCode": exit_code, "outcome": outcome, "output": output })
     }
 }
+
+pub(crate) mod opencode {
+    use super::{Value, json};
+
+    const AT: i64 = 1_767_261_600_000;
+
+    pub(crate) fn message(role: &str, parts: Value) -> Value {
+        let info = json!({
+            "role": role, "time": { "created": AT }, "agent": "build", "modelID": "m",
+            "path": { "cwd": "/r", "root": "/r" },
+        });
+        json!({ "id": "msg_1", "info": info, "parts": parts })
+    }
+
+    pub(crate) fn prompt(text: &str) -> Value {
+        message("user", json!([{ "type": "text", "text": text }]))
+    }
+
+    pub(crate) fn said(text: &str) -> Value {
+        message("assistant", json!([{ "type": "text", "text": text, "time": { "start": AT, "end": AT } }]))
+    }
+
+    /// A call that has ended.
+    pub(crate) fn tool(id: &str, name: &str, input: Value, metadata: Value) -> Value {
+        let state = json!({
+            "status": "completed", "input": input, "output": "done", "metadata": metadata, "title": name,
+            "time": { "start": AT, "end": AT + 5 },
+        });
+        message("assistant", json!([{ "type": "tool", "callID": id, "tool": name, "state": state }]))
+    }
+
+    pub(crate) fn shell(id: &str, command: &str, exit: Value, output: &str) -> Value {
+        let mut called = tool(id, "bash", json!({ "command": command }), json!({ "exit": exit }));
+        called["parts"][0]["state"]["output"] = json!(output);
+        called
+    }
+}

@@ -10,7 +10,10 @@ pub(super) static CLIENT: ClientForm = ClientForm {
     program: |machine| ClientProgram::At(format!("node_modules/opencode-linux-{machine}/bin/opencode")),
     settle: |client| {
         let settings = SETTINGS.replace("@ADDRESS@", client.address);
-        client.settle_with(".config/opencode/opencode.json", &settings)
+        client.settle_with(".config/opencode/opencode.json", &settings)?;
+        // With a plugin it would fetch a package for plugins first.
+        fs_err::create_dir_all(client.home.join(".config/opencode/node_modules"))?;
+        client.settle_with(".config/opencode/package-lock.json", INSTALLED)
     },
     settle_screen: |_| Ok(()),
     screen: (&[], "Ask anything"),
@@ -51,3 +54,5 @@ const SETTINGS: &str = r#"{
   "permission": {"bash": "allow", "edit": "allow", "external_directory": "allow"}
 }
 "#;
+
+const INSTALLED: &str = r#"{"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}"#;

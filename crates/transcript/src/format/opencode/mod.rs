@@ -30,7 +30,8 @@ pub(super) static FORMAT: HostFormat = HostFormat {
     session_signs: LazyLock::new(|| WordFinder::new(&[r#""type":"tool""#, "<task id="])),
     // A sub-agent's session lies in the same database.
     subagents: SubagentFiles::Named(|transcript, ids| {
-        let beside = |id: &String| (id.clone(), transcript.parent().map_or_else(PathBuf::new, |all| all.join(id)));
+        let beside =
+            |id: &String| (id.clone(), transcript.parent().map_or_else(PathBuf::new, |all| all.join(id)));
         ids.iter().filter(|id| !id.is_empty() && !id.contains('/')).map(beside).collect()
     }),
     has_single_prompts: true,

@@ -189,7 +189,8 @@ fn instant(milliseconds: Option<i64>) -> Option<Timestamp> {
 fn user(message: &MessageLine<'_>, parts: &[Part<'_>]) -> Record {
     let at = message.info.time.as_ref().and_then(|time| instant(time.created));
     let texts = |is_synthetic: bool| {
-        let texts = parts.iter().filter(move |part| part.kind.as_str() == "text" && part.synthetic == is_synthetic);
+        let texts =
+            parts.iter().filter(move |part| part.kind.as_str() == "text" && part.synthetic == is_synthetic);
         let said: Vec<String> =
             texts.filter(|part| !part.ignored).filter_map(|part| content::string(part.text)).collect();
         said.join("\n")
@@ -215,7 +216,9 @@ fn user(message: &MessageLine<'_>, parts: &[Part<'_>]) -> Record {
 fn told(text: String) -> Record {
     let ended = text.strip_prefix("<task id=\"").and_then(|rest| rest.split_once('"'));
     match ended {
-        Some((id, rest)) if !rest.starts_with(" state=\"running\"") => Record::of(Entry::Answered(id.to_owned())),
+        Some((id, rest)) if !rest.starts_with(" state=\"running\"") => {
+            Record::of(Entry::Answered(id.to_owned()))
+        }
         _ if text.is_empty() => Record::bookkeeping(),
         _ => Record::of(Entry::ToldAside(text)),
     }
@@ -238,7 +241,8 @@ fn assistant(info: &MessageInfo<'_>, parts: &[Part<'_>]) -> Record {
             "step-finish" => {
                 let Some(Tokens { input, output, reasoning, cache }) = &part.tokens else { continue };
                 let answered = output.saturating_add(*reasoning);
-                let tokens = [*input, cache.read, cache.write, answered].into_iter().fold(0, u64::saturating_add);
+                let tokens =
+                    [*input, cache.read, cache.write, answered].into_iter().fold(0, u64::saturating_add);
                 if tokens > 0 {
                     let model = info.model.as_ref().map(Text::owned);
                     record.entries.push(Entry::Usage(ContextUse { tokens, answered, window: None, model }));
@@ -247,7 +251,9 @@ fn assistant(info: &MessageInfo<'_>, parts: &[Part<'_>]) -> Record {
             _ => {}
         }
     }
-    let is_named = |error: &MessageError<'_>| error.name.as_ref().is_some_and(|name| name.as_str() == "MessageAbortedError");
+    let is_named = |error: &MessageError<'_>| {
+        error.name.as_ref().is_some_and(|name| name.as_str() == "MessageAbortedError")
+    };
     if info.error.as_ref().is_some_and(is_named) {
         record.entries.push(Entry::Interrupted);
     }
@@ -310,7 +316,8 @@ fn tool(info: &MessageInfo<'_>, part: &Part<'_>, made: Option<Timestamp>, entrie
         _ => (Outcome::Ok, None),
     };
     let end = text.map(|text| json_text::decode(json_text::literal_tail(text, 300))).unwrap_or_default();
-    let is_aborted = is(metadata.exit, "null") && end.trim_end().ends_with("User aborted the command\n</shell_metadata>");
+    let is_aborted =
+        is(metadata.exit, "null") && end.trim_end().ends_with("User aborted the command\n</shell_metadata>");
     let is_refused = state.status.as_str() == "error" && end.starts_with("The user rejected permission");
     result.user_stopped = is_aborted || is_refused || is(metadata.interrupted, "true");
     entries.push(result.into());
