@@ -2,7 +2,7 @@
 //! ended; the exit status of a command is in its metadata; the client's own words in the person's name are marked as synthetic.
 
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use crate::command_output::CommandOutput;
 use crate::entry::{
@@ -124,7 +124,8 @@ struct ToolInput<'a> {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct ToolMetadata<'a> {
-    #[serde(borrow)]
+    /// Null where the command was killed.
+    #[serde(borrow, default, deserialize_with = "even_null")]
     exit: Option<RawJson<'a>>,
     /// The file was there before it was written.
     #[serde(borrow)]
@@ -367,4 +368,9 @@ fn read<'a, T: Default + Deserialize<'a>>(value: Option<RawJson<'a>>) -> T {
 
 fn is(value: Option<RawJson<'_>>, expected: &str) -> bool {
     value.is_some_and(|value| value.get() == expected)
+}
+
+/// A value that is there, also where it is null.
+fn even_null<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson<'a>>, D::Error> {
+    RawJson::deserialize(deserializer).map(Some)
 }
