@@ -112,7 +112,8 @@ fn only_a_stop_is_ever_held() {
                     .render(agent, &event, HoldForm::Block)
                     .is_some_and(|text| text.contains("\"block\""));
                 let may = matches!(decision, Answer::Hold { .. } | Answer::Continue { .. })
-                    && (event == Event::Stop || (event == Event::SubagentStop && agent != Agent::Gemini));
+                    && (event == Event::Stop
+                        || (event == Event::SubagentStop && agents::host(agent).can.holds_subagents));
                 assert_eq!(holds, may, "{agent:?} {event:?} {decision:?}");
             }
         }
