@@ -59,7 +59,7 @@ impl Patient {
 
     fn settings(&self, agent: Agent, text: &str) {
         let files = &agents::host(agent).files;
-        self.write(&format!("home/{}/{}", files.folder, files.settings), text);
+        self.write(&format!("home/{}/{}", files.in_home(), files.settings), text);
     }
 
     fn write(&self, name: &str, text: &str) {
