@@ -9,8 +9,7 @@ pub(super) static CLIENT: ClientForm = ClientForm {
     packages: |machine, version| vec![format!("opencode-linux-{machine}@{version}")],
     program: |machine| ClientProgram::At(format!("node_modules/opencode-linux-{machine}/bin/opencode")),
     settle: |client| {
-        let settings = SETTINGS.replace("@ADDRESS@", client.address);
-        client.settle_with(".config/opencode/opencode.json", &settings)?;
+        client.settle_with(".config/opencode/opencode.json", SETTINGS)?;
         // With a plugin it would fetch a package for plugins first.
         fs_err::create_dir_all(client.home.join(".config/opencode/node_modules"))?;
         client.settle_with(".config/opencode/package-lock.json", INSTALLED)
@@ -23,6 +22,8 @@ pub(super) static CLIENT: ClientForm = ClientForm {
         words.chain(["--", prompt]).map(str::to_owned).collect()
     },
     environment: |client, command| {
+        // Settings are written once, and every play has a model at an address of its own.
+        command.env("SCRIPTED_MODEL", client.address);
         let folder = |name: &str| client.home.join(name);
         command.env("XDG_CONFIG_HOME", folder(".config")).env("XDG_DATA_HOME", folder(".local/share"));
         command.env("XDG_CACHE_HOME", folder(".cache")).env("XDG_STATE_HOME", folder(".local/state"));
@@ -47,7 +48,7 @@ const SETTINGS: &str = r#"{
     "scripted": {
       "npm": "@ai-sdk/openai-compatible",
       "name": "scripted",
-      "options": {"baseURL": "@ADDRESS@/v1", "apiKey": "none"},
+      "options": {"baseURL": "{env:SCRIPTED_MODEL}/v1", "apiKey": "none"},
       "models": {"scripted": {"name": "scripted", "limit": {"context": 100000, "output": 8000}}}
     }
   },
