@@ -72,7 +72,7 @@ fn a_broken_configuration_of_the_user_is_told() {
     let told = due(&world, "claude").stop("Done.").notifies();
     insta::assert_snapshot!(redacted(&told), @"
     [checkstone] The policy is broken, so nothing is checked:
-    config.toml:2:13: `loud` is none of silent, notify, hold; did you mean `hold`?
+    config.toml:2:13: `loud` is none of silent, notify, hold
     ");
 }
 
