@@ -454,7 +454,8 @@ fn format_of_hosts() -> Result<Done, String> {
         for host in Agent::ALL {
             let folder = root().join(folder).join(host.name());
             let files = fs_err::read_dir(&folder).map_err(|error| error.to_string())?;
-            rustfmt.args(files.filter_map(Result::ok).map(|file| file.path()));
+            let files = files.filter_map(Result::ok).map(|file| file.path());
+            rustfmt.args(files.filter(|file| file.extension().is_some_and(|extension| extension == "rs")));
         }
     }
     process::run(&mut rustfmt)
