@@ -65,7 +65,7 @@ struct MessageError<'a> {
 /// Any part: which fields it has depends on its type.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Part<'a> {
+struct MessagePart<'a> {
     #[serde(borrow, rename = "type")]
     kind: Text<'a>,
     #[serde(borrow)]
@@ -82,7 +82,7 @@ struct Part<'a> {
     call: Option<Text<'a>>,
     #[serde(borrow)]
     state: Option<ToolState<'a>>,
-    tokens: Option<Tokens>,
+    tokens: Option<MessageTokens>,
     /// Of a sub-agent that the person called.
     #[serde(borrow)]
     prompt: Option<RawJson<'a>>,
@@ -157,7 +157,7 @@ struct PatchedFile<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Tokens {
+struct MessageTokens {
     input: u64,
     output: u64,
     reasoning: u64,
@@ -174,8 +174,9 @@ struct CachedTokens {
 /// What one message says.
 pub(super) fn record(line: &str) -> Record {
     let Ok(message) = json_reader::from_str::<MessageLine<'_>>(line) else { return Record::not_understood() };
-    let parts = message.parts.iter().filter_map(|part| json_reader::from_str::<Part<'_>>(part.get()).ok());
-    let parts: Vec<Part<'_>> = parts.collect();
+    let parts =
+        message.parts.iter().filter_map(|part| json_reader::from_str::<MessagePart<'_>>(part.get()).ok());
+    let parts: Vec<MessagePart<'_>> = parts.collect();
     match message.info.role.as_str() {
         "user" => user(&message, &parts),
         "assistant" => assistant(&message.info, &parts),
@@ -187,7 +188,7 @@ fn instant(milliseconds: Option<i64>) -> Option<Timestamp> {
     Timestamp::from_millisecond(milliseconds?).ok()
 }
 
-fn user(message: &MessageLine<'_>, parts: &[Part<'_>]) -> Record {
+fn user(message: &MessageLine<'_>, parts: &[MessagePart<'_>]) -> Record {
     let at = message.info.time.as_ref().and_then(|time| instant(time.created));
     let texts = |is_synthetic: bool| {
         let texts =
@@ -225,7 +226,7 @@ fn told(text: String) -> Record {
     }
 }
 
-fn assistant(info: &MessageInfo<'_>, parts: &[Part<'_>]) -> Record {
+fn assistant(info: &MessageInfo<'_>, parts: &[MessagePart<'_>]) -> Record {
     let mut record = Record::bookkeeping();
     let made = info.time.as_ref().and_then(|time| instant(time.created));
     for part in parts {
@@ -240,7 +241,7 @@ fn assistant(info: &MessageInfo<'_>, parts: &[Part<'_>]) -> Record {
             }
             "tool" => tool(info, part, made, &mut record.entries),
             "step-finish" => {
-                let Some(Tokens { input, output, reasoning, cache }) = &part.tokens else { continue };
+                let Some(MessageTokens { input, output, reasoning, cache }) = &part.tokens else { continue };
                 let answered = output.saturating_add(*reasoning);
                 let tokens =
                     [*input, cache.read, cache.write, answered].into_iter().fold(0, u64::saturating_add);
@@ -261,7 +262,7 @@ fn assistant(info: &MessageInfo<'_>, parts: &[Part<'_>]) -> Record {
     record
 }
 
-fn tool(info: &MessageInfo<'_>, part: &Part<'_>, made: Option<Timestamp>, entries: &mut Vec<Entry>) {
+fn tool(info: &MessageInfo<'_>, part: &MessagePart<'_>, made: Option<Timestamp>, entries: &mut Vec<Entry>) {
     let (Some(name), Some(state)) = (&part.tool, &part.state) else { return };
     let input: ToolInput<'_> = read(state.input);
     let metadata: ToolMetadata<'_> = read(state.metadata);
