@@ -65,7 +65,7 @@ fn span(from: Timestamp, to: Timestamp) -> f64 {
     to.duration_since(from).as_secs_f64().max(0.0)
 }
 
-/// Also for pages that show a run while it runs; `chart.css` says how it looks.
+/// Also for pages that show a run while it runs; each page says in its own style sheet how it looks.
 pub fn chart(story: &Story) -> String {
     let scale = Scale::of(story);
     let height = TOP + ROW * story.stages.len() as f64 + 8.0;

@@ -133,7 +133,7 @@ fn two_hundred_sessions() {
     let journal = rusqlite::Connection::open(workplace.path("state/journal.db")).unwrap();
     let many = "WITH RECURSIVE number(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM number WHERE n < 200)
         INSERT INTO sessions (agent, client_id, repository, started_at, seen_at)
-        SELECT 'claude', 'many-' || n, '/work/project-' || (n % 10), started_at, seen_at - n FROM number, sessions WHERE sessions.id = 1";
+        SELECT 'claude', 'many-' || n, '/srv/project-' || (n % 10), started_at, seen_at - n FROM number, sessions WHERE sessions.id = 1";
     let turns = "INSERT INTO turns (session, key, opened_at, prompt)
         SELECT id, 'key', seen_at, 'Prompt number ' || id FROM sessions WHERE id > 1";
     assert_eq!((journal.execute(many, []).unwrap(), journal.execute(turns, []).unwrap()), (199, 199));
