@@ -450,13 +450,14 @@ fn soak(counts: &Soak) -> Result<(), String> {
 fn format_of_hosts() -> Result<Done, String> {
     let mut rustfmt = std::process::Command::new("rustfmt");
     rustfmt.args(["--check", "--edition", "2024"]);
-    for folder in tidy::host_folders::FOLDERS {
-        for host in Agent::ALL {
+    for host in Agent::ALL {
+        for folder in tidy::host_folders::FOLDERS {
             let folder = root().join(folder).join(host.name());
             let files = fs_err::read_dir(&folder).map_err(|error| error.to_string())?;
             let files = files.filter_map(Result::ok).map(|file| file.path());
             rustfmt.args(files.filter(|file| file.extension().is_some_and(|extension| extension == "rs")));
         }
+        rustfmt.arg(root().join(tidy::host_folders::CASES).join(host.name()).with_extension("rs"));
     }
     process::run(&mut rustfmt)
 }

@@ -87,6 +87,11 @@ impl Answer {
                     ..Output::default()
                 }
             }
+            Self::Context { to_agent, .. }
+                if matches!(event, Event::SessionStart { .. }) && can.takes_bare_context =>
+            {
+                Output { additional_context: Some(own(to_agent)), ..Output::default() }
+            }
             Self::Context { to_agent, to_person } if matches!(event, Event::SessionStart { .. }) => Output {
                 system_message: Some(to_person.into()),
                 hook_specific_output: Some(HookSpecificOutput {
@@ -168,6 +173,8 @@ struct Output<'a> {
     system_message: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hook_specific_output: Option<HookSpecificOutput>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    additional_context: Option<String>,
     #[serde(rename = "autonomous_execution", skip_serializing_if = "Option::is_none")]
     autonomous_execution: Option<&'a Value>,
 }

@@ -25,7 +25,6 @@ pub struct CallerMarks {
 
 /// Hosts that run the hooks in other clients' settings, by the folder of their transcripts.
 const STRANGERS: &[(&str, &str, CallerMarks)] = &[
-    ("Copilot CLI", ".copilot", CallerMarks { fields: &["stop_reason"], variable: Some("COPILOT_CLI") }),
     (
         "Droid",
         ".factory",
@@ -33,7 +32,7 @@ const STRANGERS: &[(&str, &str, CallerMarks)] = &[
     ),
     ("Cursor", ".cursor", CallerMarks { fields: &["cursor_version"], variable: Some("CURSOR_VERSION") }),
     // Its own folder is called as people call theirs: `~/Code`.
-    ("VS Code", "workspaceStorage", CallerMarks { fields: &["hook_event_name_of_editor"], variable: None }),
+    ("VS Code", "workspaceStorage", CallerMarks { fields: &["hookEventName"], variable: None }),
 ];
 
 impl Caller {
@@ -83,7 +82,7 @@ mod tests {
     #[test]
     fn l16_a_host_is_known_by_its_transcript_its_fields_or_its_variables() {
         let claude = Caller::Host(Agent::Claude);
-        let qwen = Caller::Host(Agent::Qwen);
+        let (qwen, copilot) = (Caller::Host(Agent::Qwen), Caller::Host(Agent::Copilot));
         let of_claude = Some("/home/dev/.claude/projects/-home-dev-proj/1.jsonl");
         for (transcript, fields, variables, expected) in [
             (of_claude, &[][..], &[][..], claude),
@@ -93,16 +92,11 @@ mod tests {
             (of_claude, &[], &["COPILOT_CLI"], claude),
             (Some("/home/dev/.qwen/projects/-p/chats/1.jsonl"), &[], &[], qwen),
             (None, &["crons"], &[], qwen),
-            (
-                Some("/home/dev/.copilot/session-state/1/events.jsonl"),
-                &[],
-                &[],
-                Caller::Stranger("Copilot CLI"),
-            ),
-            (None, &[], &["COPILOT_CLI"], Caller::Stranger("Copilot CLI")),
+            (Some("/home/dev/.copilot/session-state/1/events.jsonl"), &[], &[], copilot),
+            (None, &[], &["COPILOT_CLI"], copilot),
             (Some("/home/dev/.factory/sessions/-p/1.jsonl"), &[], &[], Caller::Stranger("Droid")),
             (None, &["cursor_version"], &[], Caller::Stranger("Cursor")),
-            (None, &["hook_event_name_of_editor"], &[], Caller::Stranger("VS Code")),
+            (None, &["hookEventName"], &[], Caller::Stranger("VS Code")),
         ] {
             assert_eq!(
                 caller(transcript, fields, variables),

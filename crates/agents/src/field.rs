@@ -1,10 +1,11 @@
 //! Fields of a payload, read one by one: a field of another type than expected counts as absent, so that a
 //! client that changes one of them does not silence all the others.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, Visitor};
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// A field as written, not yet parsed.
@@ -20,19 +21,57 @@ macro_rules! fields {
             $(#[serde(borrow)] $(#[$how])* $field: Field<'a>),+
         }
 
-        impl<'a> $name<'a> {
-            /// The field of this name; nothing where no such field is read.
-            #[allow(dead_code, reason = "not every object is asked by name")]
-            fn named(&self, name: &str) -> Field<'a> {
-                match name {
-                    $(stringify!($field) => self.$field,)+
-                    _ => None,
-                }
-            }
-        }
     };
 }
 pub(crate) use fields;
+
+/// All fields of an object, as they are written. Of two with one name the last counts.
+#[derive(Default)]
+pub(crate) struct AllFields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'a> AllFields<'a> {
+    /// The field with exactly this name, if it has a value.
+    pub(crate) fn exactly(&self, name: &str) -> Field<'a> {
+        let found = self.0.iter().rev().find(|(known, _)| known == name);
+        found.map(|(_, value)| *value).filter(|value| value.get() != "null")
+    }
+
+    /// The field of this name, which some hosts spell `likeThis` instead of `like_this`.
+    pub(crate) fn named(&self, name: &str) -> Field<'a> {
+        self.exactly(name).or_else(|| self.exactly(&in_camel_case(name)))
+    }
+}
+
+fn in_camel_case(name: &str) -> String {
+    let mut words = name.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |name, word| {
+        let (initial, rest) = word.split_at(word.ceil_char_boundary(1.min(word.len())));
+        name + &initial.to_ascii_uppercase() + rest
+    })
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for AllFields<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct FieldName<'a>(#[serde(borrow)] Cow<'a, str>);
+        struct FieldsVisitor;
+        impl<'de> Visitor<'de> for FieldsVisitor {
+            type Value = AllFields<'de>;
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut fields = Vec::with_capacity(16);
+                while let Some(FieldName(name)) = map.next_key()? {
+                    fields.push((name, map.next_value()?));
+                }
+                Ok(AllFields(fields))
+            }
+        }
+        deserializer.deserialize_map(FieldsVisitor)
+    }
+}
 
 /// The field as a `T`; nothing where it is absent, null or something else.
 pub(crate) fn read<'a, T: Deserialize<'a>>(field: Field<'a>) -> Option<T> {
@@ -86,6 +125,20 @@ mod tests {
         for other in ["null", "1", "true", "[]", "[97]", "{}", r#"["a"]"#] {
             assert_eq!(text_of(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn a_field_is_found_in_either_spelling() {
+        let fields: AllFields<'_> =
+            serde_json::from_str(r#"{"sessionId": "a", "stop_hook_active": 1, "cwd": null, "x": 1, "x": 2}"#)
+                .unwrap();
+        let read = |name: &str| fields.named(name).map(RawValue::get);
+        assert_eq!(
+            ["session_id", "stop_hook_active", "cwd", "x"].map(read),
+            [Some("\"a\""), Some("1"), None, Some("2")]
+        );
+        assert!(fields.exactly("session_id").is_none());
+        assert_eq!(["a_b_c", "a__b", "", "ü_ü"].map(in_camel_case), ["aBC", "aB", "", "üü"]);
     }
 
     #[test]

@@ -46,6 +46,8 @@ pub struct Host {
 pub struct PayloadForm {
     /// Its own names of the events that mean something here.
     pub events: &'static [(&'static str, EventKind)],
+    /// Payloads that name no event are of the first of these whose field they have.
+    pub unnamed_events: &'static [(&'static str, EventKind)],
     /// The field with its own id of the turn.
     pub turn: Option<&'static str>,
     /// The field with the agent's last words.
@@ -69,12 +71,16 @@ pub struct Abilities {
     pub tells_person_beside_hold: bool,
     /// Whether the version that calls itself so takes context at a stop for a hold.
     pub holds_by_context: Option<fn(&str) -> bool>,
+    /// Context at the beginning of a session stands in the answer itself, not in a part for the event.
+    pub takes_bare_context: bool,
     /// Keys that it does not know do no harm, so an account of a save can stand beside a hold.
     pub takes_account_of_save: bool,
     /// It has a status line, which is told how large the context is.
     pub has_status_line: bool,
     /// It writes the last lines of the transcript after it has called us (T21).
     pub writes_late: bool,
+    /// It writes down when it asks its hooks at a stop; what the turn did stands before that.
+    pub records_stops: bool,
     /// A hold is in the transcript; else only our own count and the client's flag tell of it.
     pub records_holds: bool,
     /// The transcript has the size of the context window.
@@ -137,6 +143,8 @@ pub struct HostFiles {
     pub folder: &'static str,
     /// Where the person's own folders lie, if not in the home under the same name.
     pub user_folders: Option<UserFolders>,
+    /// In a repository, if it is called otherwise there.
+    pub folder_in_repository: Option<&'static str>,
     pub folder_variable: Option<FolderVariable>,
     /// The file in it that hooks are registered in.
     pub settings: &'static str,
@@ -149,6 +157,8 @@ pub struct HostFiles {
     /// Any other key makes it ignore the whole file.
     pub only_keys: Option<&'static [&'static str]>,
     pub switches: &'static [Switch],
+    /// Other files in its folder, in the home or in a repository, that have such a switch.
+    pub files_with_switches: &'static [&'static str],
     pub package: Option<HostPackage>,
     /// Hooks that a person may have written into another file.
     pub hand_written: Option<HandWrittenHooks>,

@@ -8,11 +8,12 @@
 
 use std::path::PathBuf;
 
+use jiff::Timestamp;
 use serde::Deserialize;
 use transcript::{Agent, Usage};
 
 use crate::caller::Caller;
-use crate::field::{self, Field, fields};
+use crate::field::{self, AllFields, Field};
 use crate::host::host;
 use crate::prompt;
 
@@ -56,14 +57,17 @@ impl Event {
     /// The event by the client's own name for it.
     pub fn from_name(agent: Agent, name: &str) -> Self {
         let kind = host(agent).payload.events.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
+        kind.map_or_else(|| Self::Other(name.to_owned()), Self::from_kind)
+    }
+
+    fn from_kind(kind: EventKind) -> Self {
         match kind {
-            Some(EventKind::PromptSubmitted) => Self::PromptSubmitted,
-            Some(EventKind::Stop) => Self::Stop,
-            Some(EventKind::SubagentStop) => Self::SubagentStop,
-            Some(EventKind::SessionStart) => Self::SessionStart { source: String::new() },
-            Some(EventKind::BeforeCompaction) => Self::BeforeCompaction,
-            Some(EventKind::SessionEnd) => Self::SessionEnd,
-            None => Self::Other(name.to_owned()),
+            EventKind::PromptSubmitted => Self::PromptSubmitted,
+            EventKind::Stop => Self::Stop,
+            EventKind::SubagentStop => Self::SubagentStop,
+            EventKind::SessionStart => Self::SessionStart { source: String::new() },
+            EventKind::BeforeCompaction => Self::BeforeCompaction,
+            EventKind::SessionEnd => Self::SessionEnd,
         }
     }
 }
@@ -95,6 +99,8 @@ pub struct Payload {
     pub event: Event,
     /// The client's id of the session; the parent's for a sub-agent.
     pub session: Option<String>,
+    /// When the client called.
+    pub at: Option<Timestamp>,
     /// The session's transcript, which may not exist yet.
     pub transcript: Option<PathBuf>,
     pub cwd: Option<PathBuf>,
@@ -124,6 +130,7 @@ impl Payload {
             agent,
             event,
             session: None,
+            at: None,
             transcript: None,
             cwd: None,
             turn: None,
@@ -152,8 +159,8 @@ impl Payload {
         is_set: impl Fn(&str) -> bool,
     ) -> Result<(Caller, Self), PayloadError> {
         let written = PayloadFields::read(bytes)?;
-        let transcript = field::name(written.transcript_path);
-        let has_field = |name: &str| written.named(name).is_some();
+        let transcript = written.name("transcript_path");
+        let has_field = |name: &str| written.0.exactly(name).is_some();
         let caller = Caller::find(registered, transcript.as_deref(), has_field, is_set);
         let agent = match caller {
             Caller::Host(agent) => agent,
@@ -190,19 +197,17 @@ impl Payload {
         let written = last_assistant.unwrap_or_default().trim();
         !written.is_empty() && said.ends_with(written)
     }
-}
 
-fields! {
-    /// The payload as clients write it.
-    PayloadFields {
-        hook_event_name, session_id, transcript_path, cwd, prompt_id, turn_id, prompt, source, stop_hook_active,
-        last_assistant_message, prompt_response, permission_mode, background_tasks, model, context_window,
-        agent_id, agent_type, agent_transcript_path, context_limit, input_tokens,
-        // By these some hosts are known.
-        submitted_prompt, crons, stop_reason, tool_execution_count, session_duration_ms, cursor_version,
-        #[serde(rename = "hookEventName")] hook_event_name_of_editor,
+    /// A transcript that tells at which time the client asked its hooks at a stop last, `asked_at`, has everything before this
+    /// stop (T21). True where the client does not write that down.
+    pub fn stop_is_recorded(&self, asked_at: Option<Timestamp>) -> bool {
+        let is_there = |at: Timestamp| asked_at.is_some_and(|asked_at| asked_at >= at);
+        !host(self.agent).can.records_stops || self.at.is_none_or(is_there)
     }
 }
+
+/// The payload as clients write it.
+struct PayloadFields<'a>(AllFields<'a>);
 
 impl<'a> PayloadFields<'a> {
     fn read(bytes: &'a [u8]) -> Result<Self, PayloadError> {
@@ -210,66 +215,88 @@ impl<'a> PayloadFields<'a> {
         if bytes.trim_ascii_start().first() != Some(&b'{') {
             return Err(PayloadError::NotAnObject);
         }
-        serde_json::from_slice(bytes).map_err(PayloadError::Malformed)
+        serde_json::from_slice(bytes).map(Self).map_err(PayloadError::Malformed)
+    }
+
+    fn field(&self, name: &str) -> Field<'a> {
+        self.0.named(name)
+    }
+
+    fn name(&self, name: &str) -> Option<String> {
+        field::name(self.field(name))
     }
 
     fn into_payload(self, agent: Agent) -> Result<Payload, PayloadError> {
-        let name = field::name(self.hook_event_name).or(field::name(self.hook_event_name_of_editor));
-        let name = &name.ok_or(PayloadError::NoEvent)?;
         let form = &host(agent).payload;
-        let named = |name: Option<&str>| name.and_then(|name| self.named(name));
-        let (turn, last_text) = (named(form.turn), named(form.last_text));
-        let model = field::name(self.model);
+        let event = self.event(agent).ok_or(PayloadError::NoEvent)?;
+        let last_text = form.last_text.and_then(|name| self.field(name));
+        let model = self.name("model");
         Ok(Payload {
             agent,
-            event: self.event(agent, name),
-            session: field::name(self.session_id),
-            transcript: path(self.transcript_path),
-            cwd: path(self.cwd),
-            turn: field::name(turn),
-            prompt: field::text(self.prompt)
+            event,
+            session: self.name("session_id"),
+            at: instant(self.field("timestamp")),
+            transcript: path(self.field("transcript_path")),
+            cwd: path(self.field("cwd")),
+            turn: form.turn.and_then(|name| self.name(name)),
+            prompt: field::text(self.field("prompt"))
                 .map(|text| text::head(prompt::typed(agent, &text), prompt::LONGEST_PROMPT).to_owned()),
-            stop_hook_active: field::read(self.stop_hook_active).unwrap_or(false),
+            stop_hook_active: field::read(self.field("stop_hook_active")).unwrap_or(false),
             last_text: field::text(last_text).map(|text| text::tail(&text, LONGEST_LAST_TEXT).to_owned()),
-            permission_mode: field::name(self.permission_mode),
-            background_tasks: waited_for(self.background_tasks),
-            usage: usage(self.context_window, model.clone()).or_else(|| self.usage_now(model.clone())),
+            permission_mode: self.name("permission_mode"),
+            background_tasks: waited_for(self.field("background_tasks")),
+            usage: usage(self.field("context_window"), model.clone())
+                .or_else(|| self.usage_now(model.clone())),
             model,
-            subagent: field::name(self.agent_id).map(|id| Subagent {
+            subagent: self.name("agent_id").map(|id| Subagent {
                 id,
-                kind: field::name(self.agent_type),
-                transcript: path(self.agent_transcript_path),
+                kind: self.name("agent_type"),
+                transcript: path(self.field("agent_transcript_path")),
             }),
         })
     }
 
     /// The context in use, as some tell it at a stop.
     fn usage_now(&self, model: Option<String>) -> Option<Usage> {
-        let (tokens, window) =
-            (field::read::<u64>(self.input_tokens)?, field::read::<u64>(self.context_limit)?);
+        let number = |name: &str| field::read::<u64>(self.field(name));
+        let (tokens, window) = (number("input_tokens")?, number("context_limit")?);
         let percent = tokens.saturating_mul(100).checked_div(window)?;
         Some(Usage { tokens, answered: 0, window: Some(window), percent: Some(percent), model })
     }
 
-    fn event(&self, agent: Agent, name: &str) -> Event {
-        match Event::from_name(agent, name) {
-            Event::PromptSubmitted
-                if host(agent).payload.has_empty_prompts && field::name(self.prompt).is_none() =>
-            {
-                Event::Other(name.to_owned())
+    /// Named, or known by the fields that only such a payload has.
+    fn event(&self, agent: Agent) -> Option<Event> {
+        let form = &host(agent).payload;
+        let Some(name) = self.name("hook_event_name") else {
+            let unnamed = form.unnamed_events.iter().find(|(field, _)| self.field(field).is_some());
+            return unnamed.map(|(_, kind)| self.with_source(Event::from_kind(*kind)));
+        };
+        let is_nobody = |field: &str| field::text(self.field(field)).as_deref() == Some("");
+        Some(match Event::from_name(agent, &name) {
+            Event::PromptSubmitted if form.has_empty_prompts && self.name("prompt").is_none() => {
+                Event::Other(name)
             }
+            Event::SubagentStop if form.has_nameless_subagents && is_nobody("agent_type") => {
+                Event::Other(name)
+            }
+            event => self.with_source(event),
+        })
+    }
+
+    fn with_source(&self, event: Event) -> Event {
+        match event {
             Event::SessionStart { .. } => {
-                Event::SessionStart { source: field::name(self.source).unwrap_or_default() }
-            }
-            Event::SubagentStop
-                if host(agent).payload.has_nameless_subagents
-                    && field::text(self.agent_type).as_deref() == Some("") =>
-            {
-                Event::Other(name.to_owned())
+                Event::SessionStart { source: self.name("source").unwrap_or_default() }
             }
             event => event,
         }
     }
+}
+
+/// A time as a client writes it: a text, or milliseconds since 1970.
+fn instant(written: Field<'_>) -> Option<Timestamp> {
+    let as_number = || Timestamp::from_millisecond(field::read(written)?).ok();
+    field::read::<String>(written).and_then(|text| text.parse().ok()).or_else(as_number)
 }
 
 fn path(written: Field<'_>) -> Option<PathBuf> {

@@ -40,7 +40,7 @@ impl ClientFiles {
         let variable =
             places.folder_variable.and_then(|variable| Some((folder_in(variable.name)?, variable)));
         let folder = match (scope, variable) {
-            (Scope::Project(root), _) => root.join(places.folder),
+            (Scope::Project(root), _) => root.join(places.folder_in_repository.unwrap_or(places.folder)),
             (Scope::User, Some((folder, variable))) if !variable.is_home => folder,
             (Scope::User, variable) => {
                 let home = variable.map(|(home, _)| home).or_else(environment::home)?;
@@ -59,12 +59,17 @@ impl ClientFiles {
     /// Other files in which the hooks of this client can be switched off, this scope's own file first.
     pub(crate) fn switches(&self, root: Option<&Path>) -> Vec<PathBuf> {
         let mut files = vec![self.settings.clone()];
-        let user = Self::of(self.agent, Scope::User).map(|files| files.settings);
+        let user = Self::of(self.agent, Scope::User);
         let project = root.and_then(|root| Self::of(self.agent, Scope::Project(root)));
-        files.extend(user);
+        let places = &host(self.agent).files;
+        let others = |of: &Self| -> Vec<PathBuf> {
+            places.files_with_switches.iter().map(|name| of.folder.join(name)).collect()
+        };
+        files.extend(user.iter().chain(&project).flat_map(others));
+        files.extend(user.map(|user| user.settings));
         files.extend(project.as_ref().and_then(Self::local));
         files.extend(project.map(|project| project.settings));
-        files.extend(host(self.agent).files.managed_settings.map(PathBuf::from));
+        files.extend(places.managed_settings.map(PathBuf::from));
         files.dedup();
         files
     }

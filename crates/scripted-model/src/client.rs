@@ -20,6 +20,8 @@ pub struct ClientForm {
     folder: &'static str,
     /// The newest version that is tested, and the one before it, which is still supported.
     pub versions: [&'static str; 2],
+    /// How many milliseconds later a turn may be over because of us.
+    pub added_milliseconds: u32,
     /// The tests that make no sense with each of them, by the beginnings of their names.
     pub skipped_tests: [&'static [&'static str]; 2],
     /// The packages of npm that it consists of, on this kind of machine and in this version.
@@ -51,8 +53,8 @@ pub enum ClientProgram {
 pub(crate) struct ChatDialect {
     /// Those that run, read, write and edit.
     pub(crate) tools: [&'static str; 4],
-    /// What else the tool that runs a command must be given.
-    pub(crate) run: &'static [(&'static str, bool)],
+    /// What else the tool that runs a command must be given: an object of JSON.
+    pub(crate) run: &'static str,
     /// What is called otherwise in the input of its tools than in most clients.
     pub(crate) inputs: &'static [(&'static str, &'static str)],
 }
@@ -69,6 +71,13 @@ macro_rules! clients {
         }
 
         impl Client {
+            /// The client of this host as people get it.
+            pub fn of(host: Agent) -> Self {
+                match host {
+                    $(Agent::$host => Self::$host,)*
+                }
+            }
+
             pub fn host(self) -> Agent {
                 match self {
                     $(Self::$host => Agent::$host,)*

@@ -36,10 +36,12 @@ pub fn read(event: &ClientEvent, span: Option<&UnjudgedTurns>) -> Reading {
     }
 }
 
-/// Whether the agent's last words, which the payload tells, are written already. Without them, calls may be missing
-/// too.
+/// Whether the agent's last words, which the payload tells, are written already, or that its client calls us now. Without
+/// them, calls may be missing too.
 pub(crate) fn are_there(event: &ClientEvent, reading: &Reading) -> bool {
-    event.payload.transcript_is_complete(reading.last_assistant.as_deref())
+    let payload = &event.payload;
+    payload.transcript_is_complete(reading.last_assistant.as_deref())
+        && payload.stop_is_recorded(reading.stop_asked_at)
 }
 
 /// Whether they can still come: the other clients have written everything when they call us.

@@ -11,6 +11,7 @@ macro_rules! each_host {
             Codex codex,
             Qwen qwen,
             Opencode opencode,
+            Copilot copilot,
         }
     };
 }

@@ -89,6 +89,8 @@ pub(crate) enum Entry {
     Launched(String),
     /// The sub-agent of this id has answered, or will not any more.
     Answered(String),
+    /// The client asks its hooks whether the agent may stop, at this time.
+    StopAsked(Timestamp),
     /// Everything from the record with this key on is void.
     Rewind(String),
 }

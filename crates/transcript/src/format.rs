@@ -3,6 +3,7 @@
 
 pub(crate) mod content;
 pub(crate) mod function_calls;
+pub(crate) mod patch;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -11,13 +12,14 @@ use std::sync::LazyLock;
 use jiff::Timestamp;
 use memchr::memmem::Finder;
 use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
 use text::WordFinder;
 
-use self::content::Present;
 use crate::agent::Agent;
 use crate::database::DatabaseFormat;
 use crate::entry::Record;
 use crate::json_reader::{self, RawJson};
+use crate::json_text::Text;
 
 /// What is to be known of the transcripts of one host.
 #[derive(Debug)]
@@ -111,25 +113,50 @@ pub fn wakes_agent(agent: Agent) -> bool {
     of(agent).wakes_agent
 }
 
-/// The keys by which the clients' lines are told apart.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+/// What a line looks like from outside: the names that its object has, by which the clients' lines are told apart.
 pub(crate) struct LineShape<'a> {
-    #[serde(borrow)]
-    pub(crate) r#type: Option<RawJson<'a>>,
-    pub(crate) timestamp: Option<Present>,
-    pub(crate) payload: Option<Present>,
-    pub(crate) session_id: Option<Present>,
-    pub(crate) uuid: Option<Present>,
-    pub(crate) leaf_uuid: Option<Present>,
-    pub(crate) project_hash: Option<Present>,
-    pub(crate) provenance: Option<Present>,
-    pub(crate) info: Option<Present>,
-    pub(crate) parts: Option<Present>,
-    #[serde(rename = "$set")]
-    pub(crate) set: Option<Present>,
-    #[serde(rename = "$rewindTo")]
-    pub(crate) rewind_to: Option<Present>,
+    names: Vec<Cow<'a, str>>,
+    kind: Option<RawJson<'a>>,
+}
+
+impl LineShape<'_> {
+    /// Whether it has something under this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|known| known == name)
+    }
+
+    /// Whether its `type` is this one.
+    pub(crate) fn is(&self, kind: &str) -> bool {
+        let written = self.kind.and_then(|raw| raw.get().strip_prefix('"')?.strip_suffix('"'));
+        written == Some(kind)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for LineShape<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ShapeVisitor;
+        impl<'de> Visitor<'de> for ShapeVisitor {
+            type Value = LineShape<'de>;
+            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut shape = LineShape { names: Vec::new(), kind: None };
+                while let Some(Text(name)) = map.next_key::<Text<'de>>()? {
+                    let value: RawJson<'de> = map.next_value()?;
+                    if value.get() == "null" {
+                        continue;
+                    }
+                    if name == "type" {
+                        shape.kind = Some(value);
+                    }
+                    shape.names.push(name);
+                }
+                Ok(shape)
+            }
+        }
+        deserializer.deserialize_map(ShapeVisitor)
+    }
 }
 
 /// The clients by which a line looks as if it was written.

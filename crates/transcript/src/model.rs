@@ -42,6 +42,9 @@ pub struct Reading {
     /// The person interrupted the agent, which did nothing after that.
     #[serde(skip)]
     pub interrupted: bool,
+    /// When the client asked its hooks last in this turn whether the agent may stop, where it writes that down.
+    #[serde(skip)]
+    pub stop_asked_at: Option<Timestamp>,
     #[serde(skip)]
     pub session: SessionState,
 }
@@ -220,6 +223,7 @@ impl Reading {
             has_marked_prompt: false,
             is_marked: false,
             interrupted: false,
+            stop_asked_at: None,
             session: SessionState::default(),
         }
     }

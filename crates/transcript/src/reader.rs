@@ -430,7 +430,15 @@ pub(crate) fn reading(
         add_calls(&mut timeline, turn);
     }
     let Timeline {
-        calls, messages, last_assistant, usage, has_marked_prompt, is_marked, interrupted, ..
+        calls,
+        messages,
+        last_assistant,
+        usage,
+        has_marked_prompt,
+        is_marked,
+        interrupted,
+        stop_asked_at,
+        ..
     } = timeline;
     let reading = Reading {
         agent: Some(agent),
@@ -445,6 +453,7 @@ pub(crate) fn reading(
         has_marked_prompt: has_marked_prompt && opening,
         is_marked: is_marked && opening,
         interrupted,
+        stop_asked_at,
         session,
     };
     (reading, watch)

@@ -29,6 +29,8 @@ pub(crate) struct Timeline {
     pub(crate) is_marked: bool,
     /// The person interrupted the agent, which did nothing after that.
     pub(crate) interrupted: bool,
+    /// When the client asked its hooks last whether the agent may stop.
+    pub(crate) stop_asked_at: Option<Timestamp>,
     /// Ids of the sub-agents that were at work.
     pub(crate) subagents: Vec<String>,
     by_id: HashMap<String, usize>,
@@ -81,6 +83,7 @@ pub(crate) fn timeline(records: Vec<Placed>) -> Timeline {
                 }
                 Entry::MarkedAside => timeline.is_marked = true,
                 Entry::Interrupted => timeline.interrupted = true,
+                Entry::StopAsked(at) => timeline.stop_asked_at = Some(at),
                 Entry::Launched(_) | Entry::Answered(_) | Entry::ToldAside(_) => {}
                 Entry::Prompt(_) | Entry::TurnStarts | Entry::Expansion | Entry::Rewind(_) => {}
             }

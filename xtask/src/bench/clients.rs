@@ -16,17 +16,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use scripted_model::{Client, Installed, Scenario, Server, Settings};
+use scripted_model::{Client, Installed, Scenario, Server, Settings, form};
+use transcript::Agent;
 
 use super::row::Row;
 use super::{median_stop, milliseconds, percentile};
 use crate::clients::{self, Generation};
 use crate::process;
 use crate::release;
-
-/// How many milliseconds later a turn may be over in each client.
-const LIMITS: [(Client, u32); 4] =
-    [(Client::Claude, 60), (Client::Gemini, 60), (Client::Codex, 40), (Client::Qwen, 60)];
 
 /// No turn takes a tenth of this.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -49,7 +46,7 @@ const EMPTY: &str = "/bin/true";
 pub(crate) fn run(turns: usize) -> Result<Vec<Row>, String> {
     let machine = clients::machine().ok_or("the clients have no packages for this machine")?;
     let generation = Generation::Current;
-    let programs = clients::install(generation, &LIMITS.map(|(client, _)| client.host()), machine)?;
+    let programs = clients::install(generation, &Agent::ALL, machine)?;
     println!("building…");
     let checkstone = release::build()?;
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
@@ -60,10 +57,11 @@ pub(crate) fn run(turns: usize) -> Result<Vec<Row>, String> {
     println!("| client | without | empty hook | with | added | limit | inside our process |");
     println!("|---|---|---|---|---|---|---|");
     let (mut parts, mut rows) = (Vec::new(), Vec::new());
-    for (client, limit) in LIMITS {
-        let (name, version) = (agents::host(client.host()).title, generation.version(client.host()));
-        let program = programs.of(client.host())?;
-        let homes = folder.path().join(client.agent());
+    for host in Agent::ALL {
+        let (client, limit) = (Client::of(host), form(host).added_milliseconds);
+        let (name, version) = (agents::host(host).title, generation.version(host));
+        let program = programs.of(host)?;
+        let homes = folder.path().join(host.name());
         let bench = ClientsBench { client, program, homes: &homes, repository: &repository };
         let measured = bench.measure(&checkstone, turns)?;
         let added = milliseconds(measured.with) - milliseconds(measured.without);

@@ -9,6 +9,9 @@ use super::Source;
 pub(crate) const FOLDERS: [&str; 3] =
     ["crates/transcript/src/format", "crates/agents/src/host", "crates/scripted-model/src/client"];
 
+/// Where the cases of the hosts lie, a file each.
+pub(crate) const CASES: &str = "crates/transcript/tests/transcript/host";
+
 /// Test support has a client in two forms.
 const NAMES_A_HOST: &str = "crates/scripted-model/src/client.rs";
 

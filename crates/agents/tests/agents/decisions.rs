@@ -52,7 +52,9 @@ fn schema(agent: Agent, event: &Event) -> Value {
             dependent["autonomous_execution"] = json!(["decision"]);
         }
     }
-    if matches!(event, Event::SessionStart { .. }) {
+    if matches!(event, Event::SessionStart { .. }) && agents::host(agent).can.takes_bare_context {
+        properties["additionalContext"] = text;
+    } else if matches!(event, Event::SessionStart { .. }) {
         properties["hookSpecificOutput"] = json!({
             "type": "object",
             "properties": { "hookEventName": { "const": "SessionStart" }, "additionalContext": text },

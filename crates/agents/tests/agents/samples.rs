@@ -37,7 +37,9 @@ fn every_real_payload_is_understood() {
         let mut table = String::new();
         for name in names(agent) {
             let payload = sample(agent, &name);
-            assert!(payload.session.is_some() && payload.transcript.is_some() && payload.cwd.is_some());
+            assert!(payload.session.is_some() && payload.cwd.is_some());
+            // Some tell where it is at the stop only.
+            assert!(payload.transcript.is_some() || payload.event != Event::Stop, "{name}");
             writeln!(table, "{name}: {payload:#?}\n").unwrap();
         }
         insta::with_settings!({ snapshot_path => "../snapshots", prepend_module_to_snapshot => false }, {

@@ -24,15 +24,27 @@ mod workplace;
 
 /// The same facts for every client.
 macro_rules! for_every_client {
-    ($($fact:ident)*) => {
-        for_every_client!(@ claude Claude $($fact)*);
-        for_every_client!(@ gemini Gemini $($fact)*);
-        for_every_client!(@ codex Codex $($fact)*);
-        for_every_client!(@ qwen Qwen $($fact)*);
-        for_every_client!(@ opencode Opencode $($fact)*);
-        for_every_client!(@ codex_plain_tools CodexPlainTools $($fact)*);
+    ($($variant:ident $client:ident,)*) => {
+        $(facts_of! {
+            $variant $client
+            an_edit_without_a_test_is_held_once_and_passes_after_the_test
+            all_clear_is_not_held
+            an_ignored_failure_is_an_observation
+            only_prose_is_silent
+            work_committed_in_the_turn_counts
+            a_new_untracked_file_counts
+            parallel_calls_are_told_apart
+            two_prompts_in_one_session_are_two_turns
+            what_cannot_be_done_is_not_asked_for_again
+            a_broken_journal_holds_nobody
+            unfinished_work_is_told_when_a_session_begins
+            what_init_wrote_is_taken_back
+        })*
     };
-    (@ $client:ident $variant:ident $($fact:ident)*) => {
+}
+
+macro_rules! facts_of {
+    ($variant:ident $client:ident $($fact:ident)*) => {
         mod $client {
             $(
                 #[test]
@@ -44,20 +56,8 @@ macro_rules! for_every_client {
     };
 }
 
-for_every_client! {
-    an_edit_without_a_test_is_held_once_and_passes_after_the_test
-    all_clear_is_not_held
-    an_ignored_failure_is_an_observation
-    only_prose_is_silent
-    work_committed_in_the_turn_counts
-    a_new_untracked_file_counts
-    parallel_calls_are_told_apart
-    two_prompts_in_one_session_are_two_turns
-    what_cannot_be_done_is_not_asked_for_again
-    a_broken_journal_holds_nobody
-    unfinished_work_is_told_when_a_session_begins
-    what_init_wrote_is_taken_back
-}
+transcript::each_host!(for_every_client);
+for_every_client!(CodexPlainTools codex_plain_tools,);
 
 /// What a person lives through at the screen of each client.
 mod screen {

@@ -68,18 +68,26 @@ pub(super) fn answer(step: &Step, place: &AnswerContext<'_>, body: &Value) -> An
     Answer::Stream(events)
 }
 
+/// The input of a tool by the names that this client has for it.
+fn in_dialect(call: &Call, input: Value, dialect: &ChatDialect) -> Value {
+    let Value::Object(mut input) = input else { return input };
+    if matches!(call, Call::Tool { .. }) {
+        return input.into();
+    }
+    for (usual, own) in dialect.inputs {
+        let value = input.remove(*usual);
+        input.extend(value.map(|value| ((*own).to_owned(), value)));
+    }
+    if matches!(call, Call::Run(_)) {
+        input.extend(serde_json::from_str::<serde_json::Map<_, _>>(dialect.run).unwrap_or_default());
+    }
+    input.into()
+}
+
 fn calls(step: &Step, place: &AnswerContext<'_>, dialect: &ChatDialect) -> Vec<Value> {
     let call = |(index, call): (usize, &Call)| {
-        let (name, mut input) = tool(call, place, dialect.tools);
-        if let (Call::Run(_), Some(input)) = (call, input.as_object_mut()) {
-            input.extend(dialect.run.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())));
-        }
-        if let Some(input) = input.as_object_mut() {
-            for (usual, own) in dialect.inputs {
-                let value = input.remove(*usual);
-                input.extend(value.map(|value| ((*own).to_owned(), value)));
-            }
-        }
+        let (name, input) = tool(call, place, dialect.tools);
+        let input = in_dialect(call, input, dialect);
         json!({
             "index": index, "id": format!("call_{}_{index}", place.number), "type": "function",
             "function": {"name": name, "arguments": input.to_string()},

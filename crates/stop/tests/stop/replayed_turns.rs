@@ -26,6 +26,7 @@ fn turn(id: &str, calls: Vec<Call>) -> WalkedTurn {
         has_marked_prompt: false,
         is_marked: false,
         interrupted: false,
+        stop_asked_at: None,
         session: transcript::SessionState::default(),
     };
     WalkedTurn { reading, is_marked: false, said_after_mark: Vec::new(), end: 0, is_last: true }

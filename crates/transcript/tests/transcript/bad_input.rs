@@ -6,7 +6,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use serde_json::json;
 use transcript::{Agent, Extent, Options, Reading};
 
-use crate::write::{claude, codex, lines, prompt_of};
+use crate::host::{claude, codex};
+use crate::write::{lines, prompt_of};
 
 fn unavailable(reading: &Reading, reason: &str) {
     assert_eq!(reading.coverage.extent, Extent::Unavailable, "{reading:?}");

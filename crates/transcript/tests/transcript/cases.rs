@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use transcript::{Agent, Extent, Kind, Options, Outcome, TurnStart};
 
-use crate::write::{call, claude, codex, gemini, lines, opencode, prompt_of, qwen, read};
+use crate::host::{claude, codex, gemini, prompt_lines};
+use crate::write::{call, lines, prompt_of, read};
 
 /// T1: parallel calls whose results come back in another order are paired by id.
 #[test]
@@ -61,15 +62,8 @@ fn t2_t3_results_and_reminders_are_no_prompts() {
 fn t4_our_own_message_typed_as_a_prompt_continues_the_turn_and_is_known() {
     const HOLD: &str = "[checkstone] Context-aware checkpoint\n1. Run `make test`";
     for agent in Agent::ALL {
-        let lines_of = |id: usize, prompt: &str| match agent {
-            Agent::Claude => vec![claude::prompt(prompt)],
-            Agent::Gemini => vec![gemini::header(), gemini::user(&id.to_string(), prompt)],
-            Agent::Codex => vec![codex::message(prompt), codex::prompt(prompt)],
-            Agent::Qwen => vec![qwen::prompt(prompt)],
-            Agent::Opencode => vec![opencode::prompt(prompt)],
-        };
         let reading = |prompts: &[&str]| {
-            let lines = prompts.iter().enumerate().flat_map(|(id, prompt)| lines_of(id, prompt));
+            let lines = prompts.iter().enumerate().flat_map(|(id, prompt)| prompt_lines(agent, id, prompt));
             read(agent, &lines.collect::<Vec<_>>())
         };
         let held = reading(&["go", HOLD]);

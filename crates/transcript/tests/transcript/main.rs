@@ -11,9 +11,8 @@
 
 mod bad_input;
 mod cases;
-mod opencode;
+mod host;
 mod properties;
-mod qwen;
 mod real_sessions;
 mod samples;
 mod walks;

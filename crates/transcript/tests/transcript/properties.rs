@@ -3,10 +3,11 @@
 use std::fs;
 
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::Value;
 use transcript::{Agent, Options, Reading};
 
-use crate::write::{claude, codex, gemini, lines, opencode, qwen};
+use crate::host::any_record;
+use crate::write::lines;
 
 fn read(bytes: &[u8], agent: Agent, first_window: u64) -> Reading {
     let whole =
@@ -14,75 +15,9 @@ fn read(bytes: &[u8], agent: Agent, first_window: u64) -> Reading {
     transcript::read_bytes(bytes, &whole)
 }
 
-fn record(agent: Agent) -> BoxedStrategy<Value> {
-    let id = "[a-c]";
-    let text = "[a-z ü\"\\\\\n]{0,12}";
-    match agent {
-        Agent::Claude => prop_oneof![
-            text.prop_map(|text| claude::prompt(&text)),
-            text.prop_map(|text| claude::said(&text)),
-            (id, text).prop_map(|(id, text)| claude::bash(&id, &text)),
-            (id, text, any::<bool>()).prop_map(|(id, text, failed)| claude::result(&id, &text, failed)),
-            Just(json!({ "type": "mode", "mode": "normal", "sessionId": "s" })),
-            Just(json!({ "type": "unheard-of", "uuid": "u" })),
-        ]
-        .boxed(),
-        Agent::Gemini => prop_oneof![
-            (id, text).prop_map(|(id, text)| gemini::user(&id, &text)),
-            (id, text).prop_map(|(id, text)| gemini::model(
-                &id,
-                &text,
-                json!([gemini::shell(&id, &text, "")])
-            )),
-            Just(json!({ "$set": { "lastUpdated": "x" } })),
-            id.prop_map(|id| json!({ "$rewindTo": id })),
-        ]
-        .boxed(),
-        Agent::Codex => prop_oneof![
-            text.prop_map(|text| codex::prompt(&text)),
-            text.prop_map(|text| codex::message(&text)),
-            id.prop_map(|id| codex::function(&id, "shell", json!({ "command": ["ls"] }))),
-            (id, text)
-                .prop_map(|(id, text)| codex::output(&id, json!(format!("Exit code: 1\nOutput:\n{text}")))),
-            Just(codex::event(json!({ "type": "task_started" }))),
-        ]
-        .boxed(),
-        Agent::Qwen => prop_oneof![
-            text.prop_map(|text| qwen::prompt(&text)),
-            text.prop_map(|text| qwen::said(&text)),
-            (id, text).prop_map(|(id, text)| qwen::call(
-                &id,
-                "run_shell_command",
-                json!({ "command": text })
-            )),
-            (id, text).prop_map(|(id, text)| qwen::result(&id, "success", &text, json!(""))),
-            Just(qwen::record("system", "system", json!([]))),
-        ]
-        .boxed(),
-        Agent::Opencode => prop_oneof![
-            text.prop_map(|text| opencode::prompt(&text)),
-            text.prop_map(|text| opencode::said(&text)),
-            (id, text).prop_map(|(id, text)| opencode::shell(&id, &text, json!(0), &text)),
-            (id, text).prop_map(|(id, text)| opencode::tool(
-                &id,
-                "edit",
-                json!({ "filePath": text }),
-                json!({})
-            )),
-            text.prop_map(|text| opencode::message(
-                "user",
-                json!([
-                    { "type": "text", "text": text, "synthetic": true },
-                ])
-            )),
-        ]
-        .boxed(),
-    }
-}
-
 pub(crate) fn transcripts() -> impl Strategy<Value = (Agent, Vec<Value>)> {
     prop::sample::select(Agent::ALL.to_vec())
-        .prop_flat_map(|agent| (Just(agent), prop::collection::vec(record(agent), 1..30)))
+        .prop_flat_map(|agent| (Just(agent), prop::collection::vec(any_record(agent), 1..30)))
 }
 
 proptest! {

@@ -5,7 +5,8 @@ use outputs::Summary;
 use serde_json::{Value, json};
 use transcript::{Agent, Kind, Options, Outcome, Reading, WalkedTurn};
 
-use crate::write::{call, claude, codex, gemini, lines, prompt_of, read};
+use crate::host::{claude, codex, gemini};
+use crate::write::{call, lines, prompt_of, read};
 
 fn walk(agent: Agent, records: &[Value]) -> Vec<WalkedTurn> {
     let bytes = lines(records);

@@ -8,8 +8,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use transcript::{Agent, Extent, Options, Reading, WalkedTurn};
 
+use crate::host::{claude, codex, gemini};
 use crate::properties::transcripts;
-use crate::write::{MARK, claude, codex, gemini, lines};
+use crate::write::{MARK, lines};
 
 fn options(agent: Option<Agent>) -> Options {
     Options { agent, count_lines_up_to: u64::MAX, mark: MARK, ..Options::default() }

@@ -49,21 +49,21 @@ fn l16_a_stop_that_comes_by_two_registrations_is_held_once() {
     assert_eq!(world.holds(), [1]);
 }
 
-/// As Copilot CLI 1.0.102 calls a hook of Claude Code's settings, VS Code by its documentation.
+/// As Droid 0.215.0 calls a hook, VS Code by its documentation.
 #[test]
 fn l16_a_host_that_is_not_understood_passes_and_the_person_is_told_once() {
     let world = World::new(PYTHON);
-    let copilot = json!({
-        "hook_event_name": "Stop", "session_id": "9dbb", "timestamp": "2026-11-15T15:48:18.199Z", "stop_reason": "end_turn",
-        "cwd": world.repository, "stop_hook_active": false,
-        "transcript_path": world.home.join(".copilot/session-state/9dbb/events.jsonl"),
+    let droid = json!({
+        "hook_event_name": "Stop", "session_id": "9dbb", "message_id": "b243", "tool_execution_count": 0, "elapsed_time": 2399,
+        "cwd": world.repository, "stop_hook_active": false, "permission_mode": "auto-high",
+        "transcript_path": world.home.join(".factory/sessions/-r/9dbb.jsonl"),
     });
     let editor = json!({
         "hookEventName": "Stop", "session_id": "1", "timestamp": "2026-11-15T15:48:18.199Z", "cwd": world.repository,
         "transcript_path": world.home.join("x.json"), "stop_hook_active": false,
     });
     world.write(FILE, "def add(a, b):\n    return a + b\n");
-    for (payload, title) in [(copilot, "Copilot CLI"), (editor, "VS Code")] {
+    for (payload, title) in [(droid, "Droid"), (editor, "VS Code")] {
         let told = answer(world.hook("claude"), &payload).notifies();
         let expected = format!(
             "[checkstone] {title} runs the hooks that are registered for Claude Code. Nothing is checked there: what it \
@@ -74,6 +74,36 @@ fn l16_a_host_that_is_not_understood_passes_and_the_person_is_told_once() {
         let mut later = payload;
         later["session_id"] = json!("another");
         answer(world.hook("claude"), &later).passes();
+    }
+}
+
+/// As Copilot CLI 1.0.102 calls a hook of Claude Code's settings: its prompt is known by a variable alone, its stop by where the transcript
+/// lies, and that is in its own format.
+#[test]
+fn l16_copilot_cli_is_treated_as_itself_by_the_hook_of_claude_codes_settings() {
+    let world = World::new(PYTHON);
+    for (tests, is_held) in [(Tests::NeverRan, true), (Tests::Passed, false)] {
+        let transcript = world.home.join(format!(".copilot/session-state/{}/events.jsonl", tests.session()));
+        let turn = || RehearsedTurn {
+            agent: Agent::Copilot,
+            tests,
+            repository: &world.repository,
+            transcript: &transcript,
+            now: format!("{:.3}", Timestamp::now()),
+        };
+        let tell = |payload: &Value| {
+            let mut hook = world.hook("claude");
+            hook.env("COPILOT_CLI", "1");
+            answer(hook, payload)
+        };
+        let mut prompt = turn().prompt_payload().unwrap();
+        prompt.as_object_mut().unwrap().remove("transcript_path");
+        tell(&prompt).passes();
+        world.write(FILE, &format!("# {}\ndef add(a, b):\n    return a + b\n", tests.session()));
+        let stop = turn();
+        world.sandbox.write(&transcript, stop.transcript());
+        let answered = tell(&stop.stop_payload().unwrap());
+        assert_eq!(answered.is_hold(), is_held);
     }
 }
 

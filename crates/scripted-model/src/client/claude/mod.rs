@@ -7,6 +7,7 @@ use super::{ClientForm, ClientProgram};
 pub(super) static CLIENT: ClientForm = ClientForm {
     folder: ".claude",
     versions: ["2.1.325", "2.1.197"],
+    added_milliseconds: 60,
     skipped_tests: [&[], &[]],
     packages: |machine, version| vec![format!("@anthropic-ai/claude-code-linux-{machine}@{version}")],
     program: |machine| {

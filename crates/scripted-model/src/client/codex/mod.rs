@@ -14,6 +14,7 @@ pub(super) static CLIENT: ClientForm = ClientForm {
     folder: ".codex",
     versions: ["0.166.0", "0.144.6"],
     // What a script of its “code mode” did is not recorded by the older one; see LIMITS.md.
+    added_milliseconds: 40,
     skipped_tests: [&[], &["codex::"]],
     packages: |machine, version| vec![format!("@openai/codex@{version}-linux-{machine}")],
     program: |_| {

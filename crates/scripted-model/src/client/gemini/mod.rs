@@ -8,6 +8,7 @@ const NODE: &str = "22.23.2";
 pub(super) static CLIENT: ClientForm = ClientForm {
     folder: ".gemini",
     versions: ["0.61.0", "0.44.0"],
+    added_milliseconds: 60,
     skipped_tests: [&[], &[]],
     packages: |machine, version| {
         vec![format!("@google/gemini-cli@{version}"), format!("node-linux-{machine}@{NODE}")]

@@ -5,6 +5,7 @@ use super::{ChatDialect, ClientForm, ClientProgram};
 pub(super) static CLIENT: ClientForm = ClientForm {
     folder: ".config/opencode",
     versions: ["1.18.33", "1.17.20"],
+    added_milliseconds: 60,
     skipped_tests: [&[], &[]],
     packages: |machine, version| vec![format!("opencode-linux-{machine}@{version}")],
     program: |machine| ClientProgram::At(format!("node_modules/opencode-linux-{machine}/bin/opencode")),
@@ -33,7 +34,7 @@ pub(super) static CLIENT: ClientForm = ClientForm {
     },
     chat: Some(ChatDialect {
         tools: ["bash", "read", "write", "edit"],
-        run: &[],
+        run: "{}",
         inputs: &[("file_path", "filePath"), ("old_string", "oldString"), ("new_string", "newString")],
     }),
 };

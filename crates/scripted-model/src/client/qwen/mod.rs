@@ -8,6 +8,7 @@ const NODE: &str = "22.23.2";
 pub(super) static CLIENT: ClientForm = ClientForm {
     folder: ".qwen",
     versions: ["0.24.4", "0.23.4"],
+    added_milliseconds: 60,
     skipped_tests: [&[], &[]],
     packages: |machine, version| {
         vec![format!("@qwen-code/qwen-code@{version}"), format!("node-linux-{machine}@{NODE}")]
@@ -31,7 +32,7 @@ pub(super) static CLIENT: ClientForm = ClientForm {
     },
     chat: Some(ChatDialect {
         tools: ["run_shell_command", "read_file", "write_file", "edit"],
-        run: &[("is_background", false)],
+        run: r#"{"is_background": false}"#,
         inputs: &[],
     }),
 };

@@ -15,8 +15,8 @@ use super::{HostFormat, SubagentFiles};
 pub(super) static FORMAT: HostFormat = HostFormat {
     record: normaliser::record,
     wrote: |line| {
-        let has_id = line.session_id.is_some() || line.uuid.is_some() || line.leaf_uuid.is_some();
-        line.r#type.is_some() && line.payload.is_none() && line.provenance.is_none() && has_id
+        let has_id = ["sessionId", "uuid", "leafUuid"].iter().any(|name| line.has(name));
+        line.has("type") && has_id && !line.has("payload") && !line.has("provenance")
     },
     document: None,
     database: None,

@@ -3,10 +3,9 @@
 use serde::Deserialize;
 
 use super::normaliser::{ResponseItem, call_id};
-use super::patch::patched_files;
 use super::script::script;
 use crate::entry::{COMMAND, CallMade, SCRIPT, set_paths};
-use crate::format::content;
+use crate::format::{content, patch};
 use crate::json_reader::{self, RawJson};
 use crate::json_text;
 use crate::model::{Call, Kind};
@@ -47,7 +46,7 @@ pub(super) fn call(item: &ResponseItem<'_>) -> CallMade {
             call.kind = Kind::Shell;
             let command = arguments.as_ref().and_then(|arguments| arguments.command).and_then(command_line);
             if let Some(patch) = command.as_deref().filter(|command| carries_patch(command)) {
-                edit(&mut call, patch);
+                patch::edit(&mut call, patch);
             }
             call.command = command.map(|command| text::shortened_to_bytes(command, COMMAND));
             call.cwd = arguments.as_ref().and_then(|arguments| content::string(arguments.workdir));
@@ -67,7 +66,7 @@ pub(super) fn call(item: &ResponseItem<'_>) -> CallMade {
         "apply_patch" => {
             let patch = content::string(item.input)
                 .or_else(|| arguments.as_ref().and_then(|arguments| content::string(arguments.input)));
-            edit(&mut call, &patch.unwrap_or_default());
+            patch::edit(&mut call, &patch.unwrap_or_default());
         }
         "read_file" | "view_image" => {
             call.kind = Kind::Read;
@@ -108,16 +107,6 @@ fn carries_patch(command: &str) -> bool {
     let first = first.trim_start();
     (first.starts_with("apply_patch ") || first.starts_with("apply_patch<<"))
         && first.contains("*** Begin Patch")
-}
-
-/// A patch edits files, unless all that it does is make new ones.
-fn edit(call: &mut Call, patch: &str) {
-    let files = patched_files(patch);
-    let only_creates = !files.paths.is_empty() && files.paths == files.created;
-    call.kind = if only_creates { Kind::Write } else { Kind::Edit };
-    call.created = files.created;
-    call.edits = files.edits;
-    set_paths(call, files.paths);
 }
 
 /// The command as one would type it. Of `bash -lc SCRIPT` that is the script.

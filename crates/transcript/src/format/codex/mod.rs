@@ -3,7 +3,6 @@
 mod calls;
 mod normaliser;
 mod output;
-mod patch;
 mod script;
 mod subagent_files;
 
@@ -15,7 +14,7 @@ use super::{HostFormat, SubagentFiles};
 
 pub(super) static FORMAT: HostFormat = HostFormat {
     record: normaliser::record,
-    wrote: |line| line.r#type.is_some() && line.timestamp.is_some() && line.payload.is_some(),
+    wrote: |line| ["type", "timestamp", "payload"].iter().all(|name| line.has(name)),
     document: None,
     database: None,
     is_own_prompt: |_| false,

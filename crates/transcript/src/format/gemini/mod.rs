@@ -13,10 +13,8 @@ use super::{DocumentFormat, HostFormat, SubagentFiles};
 pub(super) static FORMAT: HostFormat = HostFormat {
     record: normaliser::record,
     wrote: |line| {
-        line.set.is_some()
-            || line.rewind_to.is_some()
-            || line.project_hash.is_some()
-            || (line.uuid.is_none() && line.r#type.is_some_and(|kind| kind.get() == r#""gemini""#))
+        ["$set", "$rewindTo", "projectHash"].iter().any(|name| line.has(name))
+            || (line.is("gemini") && !line.has("uuid"))
     },
     document: Some(DocumentFormat { messages: document::messages, record: document::record }),
     database: None,

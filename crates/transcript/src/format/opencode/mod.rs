@@ -13,7 +13,7 @@ use crate::database::DatabaseFormat;
 
 pub(super) static FORMAT: HostFormat = HostFormat {
     record: normaliser::record,
-    wrote: |line| line.info.is_some() && line.parts.is_some(),
+    wrote: |line| line.has("info") && line.has("parts"),
     document: None,
     database: Some(DatabaseFormat {
         latest: "SELECT id FROM session WHERE parent_id IS NULL ORDER BY time_updated DESC LIMIT 1",

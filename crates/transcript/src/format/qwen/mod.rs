@@ -10,7 +10,7 @@ use super::{HostFormat, SubagentFiles};
 
 pub(super) static FORMAT: HostFormat = HostFormat {
     record: normaliser::record,
-    wrote: |line| line.provenance.is_some() && line.uuid.is_some() && line.session_id.is_some(),
+    wrote: |line| ["provenance", "uuid", "sessionId"].iter().all(|name| line.has(name)),
     document: None,
     database: None,
     is_own_prompt: |_| false,

@@ -1,22 +1,74 @@
-//! The cases of CASES that make sense for opencode, in its own shapes, and its database.
+//! Messages as opencode keeps them, the cases of CASES that make sense for it, and its database.
 
 use std::path::{Path, PathBuf};
 
+use proptest::prelude::*;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use transcript::{Agent, Extent, Kind, Options, Outcome, Reading};
 
 use crate::samples;
-use crate::write::{call, lines, opencode, prompt_of, read};
+use crate::write::{call, lines, prompt_of, read};
+
+const AT: i64 = 1_767_261_600_000;
+
+pub(crate) fn message(role: &str, parts: Value) -> Value {
+    let info = json!({
+        "role": role, "time": { "created": AT }, "agent": "build", "modelID": "m",
+        "path": { "cwd": "/r", "root": "/r" },
+    });
+    json!({ "id": "msg_1", "info": info, "parts": parts })
+}
+
+pub(crate) fn prompt(text: &str) -> Value {
+    message("user", json!([{ "type": "text", "text": text }]))
+}
+
+pub(crate) fn said(text: &str) -> Value {
+    message("assistant", json!([{ "type": "text", "text": text, "time": { "start": AT, "end": AT } }]))
+}
+
+/// A call that has ended.
+pub(crate) fn tool(id: &str, name: &str, input: Value, metadata: Value) -> Value {
+    let state = json!({
+        "status": "completed", "input": input, "output": "done", "metadata": metadata, "title": name,
+        "time": { "start": AT, "end": AT + 5 },
+    });
+    message("assistant", json!([{ "type": "tool", "callID": id, "tool": name, "state": state }]))
+}
+
+pub(crate) fn shell(id: &str, command: &str, exit: Value, output: &str) -> Value {
+    let mut called = tool(id, "bash", json!({ "command": command }), json!({ "exit": exit }));
+    called["parts"][0]["state"]["output"] = json!(output);
+    called
+}
+
+/// The lines of one prompt.
+pub(crate) fn prompt_lines(_id: usize, text: &str) -> Vec<Value> {
+    vec![prompt(text)]
+}
+
+/// Any record, of a few ids and texts.
+pub(crate) fn any_record() -> BoxedStrategy<Value> {
+    let (id, text) = (super::ID, super::TEXT);
+    prop_oneof![
+        text.prop_map(|text| prompt(&text)),
+        text.prop_map(|text| said(&text)),
+        (id, text).prop_map(|(id, text)| shell(&id, &text, json!(0), &text)),
+        (id, text).prop_map(|(id, text)| tool(&id, "edit", json!({ "filePath": text }), json!({}))),
+        text.prop_map(|text| message("user", json!([{ "type": "text", "text": text, "synthetic": true }]))),
+    ]
+    .boxed()
+}
 
 /// T1: calls that ran side by side are parts of one message, each with its own result.
 #[test]
 fn t1_parallel_calls_have_their_own_results() {
     let parts =
-        [opencode::shell("a", "run a", json!(0), "1 passed"), opencode::shell("b", "run b", json!(3), "bad")];
+        [shell("a", "run a", json!(0), "1 passed"), shell("b", "run b", json!(3), "bad")];
     let parts: Vec<Value> = parts.iter().map(|message| message["parts"][0].clone()).collect();
     let reading =
-        read(Agent::Opencode, &[opencode::prompt("go"), opencode::message("assistant", json!(parts))]);
+        read(Agent::Opencode, &[prompt("go"), message("assistant", json!(parts))]);
     let ends = ["a", "b"].map(|id| (call(&reading, id).outcome, call(&reading, id).exit_code));
     assert_eq!(ends, [(Outcome::Ok, Some(0)), (Outcome::Error, Some(3))]);
     assert_eq!(call(&reading, "a").snippet.as_deref(), Some("1 passed"));
@@ -28,15 +80,15 @@ fn t1_parallel_calls_have_their_own_results() {
 #[test]
 fn t2_t5_only_a_persons_words_open_a_turn() {
     let told =
-        |text: &str| opencode::message("user", json!([{ "type": "text", "text": text, "synthetic": true }]));
+        |text: &str| message("user", json!([{ "type": "text", "text": text, "synthetic": true }]));
     let reading = read(
         Agent::Opencode,
         &[
-            opencode::prompt("go"),
-            opencode::said("on it"),
+            prompt("go"),
+            said("on it"),
             told("Continue if you have next steps"),
-            opencode::message("user", json!([{ "type": "compaction", "auto": true }])),
-            opencode::message("user", json!([{ "type": "text", "text": " \n" }])),
+            message("user", json!([{ "type": "compaction", "auto": true }])),
+            message("user", json!([{ "type": "text", "text": " \n" }])),
         ],
     );
     assert_eq!(prompt_of(&reading), Some("go"));
@@ -46,7 +98,7 @@ fn t2_t5_only_a_persons_words_open_a_turn() {
 /// T13, T14: the exit status is the client's own record; a killed or interrupted command did not pass.
 #[test]
 fn t13_t14_how_a_command_ended() {
-    let ended = |exit: Value, output: &str| opencode::shell("a", "run", exit, output);
+    let ended = |exit: Value, output: &str| shell("a", "run", exit, output);
     let with = |status: &str, error: &str, metadata: Value| {
         let mut called = ended(json!(0), "");
         called["parts"][0]["state"] =
@@ -69,7 +121,7 @@ fn t13_t14_how_a_command_ended() {
         (with("error", "The user rejected permission to use this", json!({})), (Outcome::Error, None, true)),
         (with("error", "No such file", json!({})), (Outcome::Error, None, false)),
     ] {
-        let reading = read(Agent::Opencode, &[opencode::prompt("go"), message.clone()]);
+        let reading = read(Agent::Opencode, &[prompt("go"), message.clone()]);
         let call = call(&reading, "a");
         assert_eq!((call.outcome, call.exit_code, call.user_stopped), expected, "{message}");
     }
@@ -86,16 +138,16 @@ fn edits_and_files() {
     let reading = read(
         Agent::Opencode,
         &[
-            opencode::prompt("go"),
-            opencode::tool("r", "read", json!({ "filePath": "/r/a.py" }), json!({})),
-            opencode::tool("e", "edit", edit, json!({})),
-            opencode::tool(
+            prompt("go"),
+            tool("r", "read", json!({ "filePath": "/r/a.py" }), json!({})),
+            tool("e", "edit", edit, json!({})),
+            tool(
                 "w",
                 "write",
                 json!({ "filePath": "/r/b.py", "content": "x\n" }),
                 json!({ "exists": false }),
             ),
-            opencode::tool("p", "apply_patch", json!({ "patchText": "…" }), json!({ "files": files })),
+            tool("p", "apply_patch", json!({ "patchText": "…" }), json!({ "files": files })),
         ],
     );
     let calls = reading.calls.iter().map(|call| (call.kind, call.paths.join(" "), call.edits.len()));
@@ -113,25 +165,25 @@ fn edits_and_files() {
 /// T19, T20: unknown messages lower the coverage; the usage is that of the last response.
 #[test]
 fn t19_t20_coverage_and_usage() {
-    let unknown = || opencode::message("oracle", json!([]));
-    let reading = read(Agent::Opencode, &[opencode::prompt("go"), unknown(), unknown(), unknown()]);
+    let unknown = || message("oracle", json!([]));
+    let reading = read(Agent::Opencode, &[prompt("go"), unknown(), unknown(), unknown()]);
     assert_eq!(reading.coverage.extent, Extent::Unavailable);
     assert_eq!((reading.coverage.understood, reading.coverage.records), (1, 4));
     let finished = |input: u64| {
         let tokens =
             json!({ "input": input, "output": 40, "reasoning": 2, "cache": { "read": 10, "write": 5 } });
-        opencode::message("assistant", json!([{ "type": "step-finish", "reason": "stop", "tokens": tokens }]))
+        message("assistant", json!([{ "type": "step-finish", "reason": "stop", "tokens": tokens }]))
     };
-    let reading = read(Agent::Opencode, &[opencode::prompt("go"), finished(1000), finished(1200)]);
+    let reading = read(Agent::Opencode, &[prompt("go"), finished(1000), finished(1200)]);
     assert_eq!(reading.usage.map(|usage| (usage.tokens, usage.answered)), Some((1257, 42)));
 }
 
 /// A turn that the person interrupted is known as one.
 #[test]
 fn an_interrupted_turn_is_known() {
-    let mut last = opencode::said("I was about to");
+    let mut last = said("I was about to");
     last["info"]["error"] = json!({ "name": "MessageAbortedError", "data": {} });
-    assert!(read(Agent::Opencode, &[opencode::prompt("go"), last]).interrupted);
+    assert!(read(Agent::Opencode, &[prompt("go"), last]).interrupted);
 }
 
 const SCHEMA: &str = "
@@ -208,7 +260,7 @@ fn a_session_is_read_from_the_database_and_nothing_is_written() {
     let database = folder.path().join("a b%?#.db");
     let mut stored = StoredMessages::new(&database);
     stored.session("ses_other", None);
-    stored.add("ses_other", &opencode::prompt("something else"));
+    stored.add("ses_other", &prompt("something else"));
     stored.session("ses_main", None);
     for message in sample() {
         stored.add("ses_main", &message);
@@ -249,10 +301,10 @@ fn t6_a_sub_agents_calls_count() {
     let mut stored = StoredMessages::new(&database);
     stored.session("ses_child", Some("ses_main"));
     stored.session("ses_main", None);
-    stored.add("ses_main", &opencode::prompt("go"));
-    stored.add("ses_child", &opencode::prompt("run the tests"));
-    stored.add("ses_child", &opencode::shell("inner", "pytest", json!(0), "1 passed"));
-    let task = opencode::tool("task", "task", json!({}), json!({ "sessionId": "ses_child" }));
+    stored.add("ses_main", &prompt("go"));
+    stored.add("ses_child", &prompt("run the tests"));
+    stored.add("ses_child", &shell("inner", "pytest", json!(0), "1 passed"));
+    let task = tool("task", "task", json!({}), json!({ "sessionId": "ses_child" }));
     stored.add("ses_main", &task);
     let reading = transcript::read(&database.join("ses_main"), &Options::default());
     let calls = reading.calls.iter().map(|call| (call.id.as_str(), call.subagent.as_deref()));
@@ -324,9 +376,9 @@ fn a_writer_beside_the_reader_does_not_disturb_it() {
     let database = folder.path().join("opencode.db");
     let mut stored = StoredMessages::new(&database);
     stored.session("ses_main", None);
-    stored.add("ses_main", &opencode::prompt("go"));
+    stored.add("ses_main", &prompt("go"));
     for number in 0..20 {
-        stored.add("ses_main", &opencode::shell(&number.to_string(), "run", json!(0), "ok"));
+        stored.add("ses_main", &shell(&number.to_string(), "run", json!(0), "ok"));
         let reading = transcript::read(&database.join("ses_main"), &Options::default());
         assert_eq!((reading.coverage.extent, reading.calls.len()), (Extent::Complete, number + 1));
     }

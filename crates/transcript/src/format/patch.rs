@@ -1,6 +1,8 @@
-//! The patch text of Codex's `apply_patch`: which files it names, and what it does to them.
+//! The patch text of `apply_patch`: which files it names, and what it does to them.
 
+use crate::entry::set_paths;
 use crate::file_edit::FileEdit;
+use crate::model::{Call, Kind};
 
 /// The files of a patch, in order: all of them, and those it adds.
 #[derive(Debug, Default, PartialEq)]
@@ -37,6 +39,16 @@ pub(crate) fn patched_files(patch: &str) -> PatchedFiles {
         }
     }
     files
+}
+
+/// A patch edits files, unless all that it does is make new ones.
+pub(crate) fn edit(call: &mut Call, patch: &str) {
+    let files = patched_files(patch);
+    let only_creates = !files.paths.is_empty() && files.paths == files.created;
+    call.kind = if only_creates { Kind::Write } else { Kind::Edit };
+    call.created = files.created;
+    call.edits = files.edits;
+    set_paths(call, files.paths);
 }
 
 #[cfg(test)]
