@@ -2,6 +2,7 @@
 //! client that changes one of them does not silence all the others.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 
 use serde::Deserialize;
@@ -25,15 +26,14 @@ macro_rules! fields {
 }
 pub(crate) use fields;
 
-/// All fields of an object, as they are written. Of two with one name the last counts.
+/// All fields of an object, as they are written. Two of one name are an error: nobody knows which is meant.
 #[derive(Default)]
-pub(crate) struct AllFields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+pub(crate) struct AllFields<'a>(HashMap<Cow<'a, str>, &'a RawValue>);
 
 impl<'a> AllFields<'a> {
     /// The field with exactly this name, if it has a value.
     pub(crate) fn exactly(&self, name: &str) -> Field<'a> {
-        let found = self.0.iter().rev().find(|(known, _)| known == name);
-        found.map(|(_, value)| *value).filter(|value| value.get() != "null")
+        self.0.get(name).copied().filter(|value| value.get() != "null")
     }
 
     /// The field of this name, which some hosts spell `likeThis` instead of `like_this`.
@@ -62,9 +62,11 @@ impl<'de: 'a, 'a> Deserialize<'de> for AllFields<'a> {
                 formatter.write_str("an object")
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut fields = Vec::with_capacity(16);
+                let mut fields = HashMap::with_capacity(16);
                 while let Some(FieldName(name)) = map.next_key()? {
-                    fields.push((name, map.next_value()?));
+                    if fields.insert(name, map.next_value()?).is_some() {
+                        return Err(A::Error::custom("a name stands twice in the object"));
+                    }
                 }
                 Ok(AllFields(fields))
             }
@@ -129,16 +131,13 @@ mod tests {
 
     #[test]
     fn a_field_is_found_in_either_spelling() {
-        let fields: AllFields<'_> =
-            serde_json::from_str(r#"{"sessionId": "a", "stop_hook_active": 1, "cwd": null, "x": 1, "x": 2}"#)
-                .unwrap();
+        let text = r#"{"sessionId": "a", "stop_hook_active": 1, "cwd": null}"#;
+        let fields: AllFields<'_> = serde_json::from_str(text).unwrap();
         let read = |name: &str| fields.named(name).map(RawValue::get);
-        assert_eq!(
-            ["session_id", "stop_hook_active", "cwd", "x"].map(read),
-            [Some("\"a\""), Some("1"), None, Some("2")]
-        );
+        assert_eq!(["session_id", "stop_hook_active", "cwd"].map(read), [Some("\"a\""), Some("1"), None]);
         assert!(fields.exactly("session_id").is_none());
         assert_eq!(["a_b_c", "a__b", "", "ü_ü"].map(in_camel_case), ["aBC", "aB", "", "üü"]);
+        assert!(serde_json::from_str::<AllFields<'_>>(r#"{"x": 1, "x": 2}"#).is_err());
     }
 
     #[test]
