@@ -226,7 +226,7 @@ impl Package {
         let mut command = Command::new(folder.join("bin").join(self.name));
         command.arg("--version").env("HOME", home.path()).stdin(Stdio::null());
         let told = process::output(&mut command)?;
-        if told.split_whitespace().any(|word| word == self.version) {
+        if told.split_whitespace().any(|word| word.trim_end_matches('.') == self.version) {
             return Ok(());
         }
         Err(format!("{} {} was installed and says that it is `{}`", self.name, self.version, told.trim()))
