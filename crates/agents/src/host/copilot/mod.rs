@@ -51,7 +51,8 @@ pub(super) static HOST: Host = Host {
         wraps_context: false,
         has_empty_prompts: false,
         has_nameless_subagents: false,
-        forgets_at: &["clear", "compact"],
+        // What a hook said is not in the transcript, so a session that is gone on with does not have it.
+        forgets_at: &["clear", "compact", "resume"],
     },
     can: Abilities {
         holds_subagents: true,
