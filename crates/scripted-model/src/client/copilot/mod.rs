@@ -28,6 +28,11 @@ pub(super) static CLIENT: ClientForm = ClientForm {
     chat: Some(ChatDialect {
         tools: ["bash", "view", "create", "edit"],
         run: r#"{"mode": "sync", "initial_wait": 30}"#,
-        inputs: &[("file_path", "path"), ("content", "file_text"), ("old_string", "old_str"), ("new_string", "new_str")],
+        inputs: &[
+            ("file_path", "path"),
+            ("content", "file_text"),
+            ("old_string", "old_str"),
+            ("new_string", "new_str"),
+        ],
     }),
 };

@@ -112,7 +112,7 @@ struct ToolExecution<'a> {
     error: Option<ToolError<'a>>,
     shell_execution: Option<ShellExecution>,
     #[serde(borrow, default)]
-    file_edits: Vec<EditedFile<'a>>,
+    file_edits: Vec<ToolFile<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -136,7 +136,7 @@ struct ShellExecution {
 }
 
 #[derive(Deserialize)]
-struct EditedFile<'a> {
+struct ToolFile<'a> {
     #[serde(borrow)]
     path: Text<'a>,
     #[serde(borrow)]
@@ -170,13 +170,13 @@ struct Compaction {
 #[derive(Deserialize)]
 struct Notified<'a> {
     #[serde(borrow)]
-    kind: Option<Ended<'a>>,
+    kind: Option<EndedTask<'a>>,
 }
 
 /// What a notification of the client is about.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Ended<'a> {
+struct EndedTask<'a> {
     #[serde(borrow, rename = "type")]
     kind: Text<'a>,
     #[serde(borrow)]
@@ -338,7 +338,7 @@ fn compaction(line: EventLine<'_, Compaction>) -> Record {
 
 /// What ended in the background.
 fn notification(line: EventLine<'_, Notified<'_>>) -> Record {
-    let Some(Ended { kind, shell_id: Some(shell), exit_code }) = line.data.kind else {
+    let Some(EndedTask { kind, shell_id: Some(shell), exit_code }) = line.data.kind else {
         return Record::bookkeeping();
     };
     if kind.as_str() != "shell_completed" {

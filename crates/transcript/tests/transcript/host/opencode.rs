@@ -64,11 +64,9 @@ pub(crate) fn any_record() -> BoxedStrategy<Value> {
 /// T1: calls that ran side by side are parts of one message, each with its own result.
 #[test]
 fn t1_parallel_calls_have_their_own_results() {
-    let parts =
-        [shell("a", "run a", json!(0), "1 passed"), shell("b", "run b", json!(3), "bad")];
+    let parts = [shell("a", "run a", json!(0), "1 passed"), shell("b", "run b", json!(3), "bad")];
     let parts: Vec<Value> = parts.iter().map(|message| message["parts"][0].clone()).collect();
-    let reading =
-        read(Agent::Opencode, &[prompt("go"), message("assistant", json!(parts))]);
+    let reading = read(Agent::Opencode, &[prompt("go"), message("assistant", json!(parts))]);
     let ends = ["a", "b"].map(|id| (call(&reading, id).outcome, call(&reading, id).exit_code));
     assert_eq!(ends, [(Outcome::Ok, Some(0)), (Outcome::Error, Some(3))]);
     assert_eq!(call(&reading, "a").snippet.as_deref(), Some("1 passed"));
@@ -79,8 +77,7 @@ fn t1_parallel_calls_have_their_own_results() {
 /// T2, T5: what the client says in the person's name opens no turn.
 #[test]
 fn t2_t5_only_a_persons_words_open_a_turn() {
-    let told =
-        |text: &str| message("user", json!([{ "type": "text", "text": text, "synthetic": true }]));
+    let told = |text: &str| message("user", json!([{ "type": "text", "text": text, "synthetic": true }]));
     let reading = read(
         Agent::Opencode,
         &[
