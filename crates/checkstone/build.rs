@@ -8,12 +8,12 @@ use std::process::Command;
 fn main() {
     let given = |name: &str| std::env::var(name).unwrap_or_default();
     println!("cargo::rerun-if-changed=build.rs");
-    let mut parts = Vec::new();
     // Work in progress is built after every commit, and need not be built again for its name.
-    if given("PROFILE") == "release" {
-        parts.extend(commit(Path::new(&given("CARGO_MANIFEST_DIR"))));
-    }
-    parts.push(given("TARGET"));
+    let is_release = given("PROFILE") == "release";
+    let commit = is_release.then(|| commit(Path::new(&given("CARGO_MANIFEST_DIR")))).flatten();
+    println!("cargo::rustc-env=CHECKSTONE_COMMIT={}", commit.clone().unwrap_or_default());
+    println!("cargo::rustc-env=CHECKSTONE_TARGET={}", given("TARGET"));
+    let parts: Vec<String> = commit.into_iter().chain([given("TARGET")]).collect();
     println!("cargo::rustc-env=CHECKSTONE_VERSION={} ({})", given("CARGO_PKG_VERSION"), parts.join(", "));
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn test(generation: Generation, hosts: &[Agent]) -> Result<Done, Stri
     };
     process::run(process::test_target("clients").arg("--no-run"))?;
     let place = tempfile::tempdir().map_err(|error| error.to_string())?;
-    packages::make(&beside_us("checkstone")?, place.path())?;
+    packages::make(&process::built_beside_us("checkstone")?, place.path())?;
     let mut command = alone_on_loopback();
     command.env("CHECKSTONE_TEST_PACKAGES", place.path());
     let test = process::test_target("clients");
@@ -95,12 +95,6 @@ fn print_mcp_table(folder: &Path) {
         let cells = rows.iter().map(|(_, row)| if row.get(tool) == Some(&true) { "yes" } else { "no" });
         println!("| `{tool}` | {} |", cells.collect::<Vec<_>>().join(" | "));
     }
-}
-
-/// A program that the same build made.
-fn beside_us(name: &str) -> Result<PathBuf, String> {
-    let us = std::env::current_exe().map_err(|error| error.to_string())?;
-    Ok(us.with_file_name(name))
 }
 
 /// Runs a command in a network of its own that has nothing but the loopback device, so that nothing can leave the

@@ -2,10 +2,12 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is a program for people at a terminal")]
 
+mod archive;
 mod bench;
 mod clients;
 mod cluster;
 mod dependencies;
+mod distribution;
 mod flaky;
 mod fuzz;
 mod links;
@@ -23,6 +25,7 @@ mod soak;
 mod steps;
 mod summaries;
 mod tidy;
+mod trial;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -96,9 +99,7 @@ enum Command {
     },
     /// Make the pictures in `docs/pictures`, on the screens of the real clients
     Pictures,
-    /// Build what is handed out: the program as one static file (and once more with musl, where that can be had), and
-    /// the packages of the clients, in `target/dist`
-    Release,
+    Release(release::ReleaseArguments),
     /// Run a test binary up to the first test that fails
     #[command(hide = true)]
     UntilFailure {
@@ -170,6 +171,9 @@ struct Soak {
     /// Kills of engine, controller, nodes and their helpers, in runs on a cluster
     #[arg(long, default_value_t = 80)]
     cluster_kills: u32,
+    /// Packed and installed instead of a program that is built for it
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
     /// Only the steps whose name has this in it, such as `snapshot`
     #[arg(long, default_value = "", hide_default_value = true)]
     only: String,
@@ -303,7 +307,7 @@ fn main() -> ExitCode {
         Command::Summaries { only } => summaries::record(&only),
         Command::Secrets { seed } => secrets::run(seed).map(|_| ()),
         Command::Pictures => pictures::make(),
-        Command::Release => release(),
+        Command::Release(arguments) => release::run(&arguments),
         Command::UntilFailure { program, arguments } => mutants::run_until_failure(&program, &arguments),
     };
     match result {
@@ -358,24 +362,6 @@ fn write_schemas() -> Result<(), String> {
     process::run(test.arg("schemas::").env("CHECKSTONE_WRITES_SCHEMAS", "1")).map(|_| ())
 }
 
-fn release() -> Result<(), String> {
-    let program = release::build()?;
-    println!("{}", program.display());
-    let place = root().join("target/dist/packages");
-    let mut folders = vec![packages::make_alone(&program, &place, "")?];
-    folders.extend(packages::make(&program, &place)?);
-    match release::musl() {
-        Ok(target) => {
-            folders.push(packages::make_alone(&release::build_with_musl(&target)?, &place, "-musl")?);
-        }
-        Err(why) => println!("not built with musl: {why}"),
-    }
-    for archive in packages::pack(&folders)? {
-        println!("{}", archive.display());
-    }
-    Ok(())
-}
-
 /// Seconds of fuzzing per target in a test run: enough to try the kept corpus and a little more.
 const FUZZ_SAMPLE: u32 = 4;
 
@@ -403,6 +389,7 @@ fn test() -> Result<(), String> {
     steps.run("runs on a cluster", || cluster::test_slurm(&[]));
     steps.run("real clients", || clients::test(Generation::Current, &Agent::ALL));
     steps.run("a database and a bucket", || cluster::test_stores(&[]));
+    steps.run("packages, installed", trial::sample);
     steps.run("tidy", tidy::check);
     steps.run("fuzzing sample", || fuzz::all(FUZZ_SAMPLE));
     steps.finish()
@@ -442,6 +429,7 @@ fn soak(counts: &Soak) -> Result<(), String> {
         mutants::run(counts.mutants, counts.mutant_seed)
     });
     steps.run("the clients' previous versions", || clients::test(Generation::Previous, &Agent::ALL));
+    steps.run("packages, built and installed", || trial::whole(counts.program.as_deref()));
     steps.run("fuzzing", || fuzz::all(counts.fuzz_seconds));
     steps.finish()
 }

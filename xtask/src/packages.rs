@@ -1,21 +1,15 @@
 //! The packages that people install in their clients: plugins and extensions. Each is made from the templates in `packages/`, from what `agents` registers, and from the static
-//! program; and the program alone. Archives of the same sources are the same byte for byte.
+//! program.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use agents::{HostPackage, Program, Registration, host};
-use sha2::{Digest as _, Sha256};
 use transcript::Agent;
 
-use crate::process;
 use crate::root;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// The time of every file in an archive: 2020-01-01.
-const TIME: &str = "@1577836800";
 
 /// Makes the folders of all packages in `place`, which people unpack.
 pub(crate) fn make(program: &Path, place: &Path) -> Result<Vec<PathBuf>, String> {
@@ -29,27 +23,6 @@ pub(crate) fn make(program: &Path, place: &Path) -> Result<Vec<PathBuf>, String>
     made.collect()
 }
 
-/// Makes the folder of the program alone, with its manual pages and the completions of the shells. `kind` tells two of
-/// the same version apart.
-pub(crate) fn make_alone(program: &Path, place: &Path, kind: &str) -> Result<PathBuf, String> {
-    let folder = place.join(format!("checkstone-{VERSION}{kind}"));
-    let failed = |error: std::io::Error| error.to_string();
-    remove(&folder).map_err(failed)?;
-    write(&folder.join("bin/checkstone"), &fs_err::read(program).map_err(failed)?, 0o755).map_err(failed)?;
-    for file in ["LICENSE-MIT", "LICENSE-APACHE", "README.md", "CHANGELOG.md"] {
-        let text = fs_err::read(root().join(file)).map_err(failed)?;
-        write(&folder.join(file), &text, 0o644).map_err(failed)?;
-    }
-    for (shell, file) in [("bash", "checkstone.bash"), ("zsh", "_checkstone"), ("fish", "checkstone.fish")] {
-        let script = process::output(Command::new(program).args(["completions", shell]))?;
-        write(&folder.join("completions").join(file), script.as_bytes(), 0o644).map_err(failed)?;
-    }
-    let pages = folder.join("man/man1");
-    fs_err::create_dir_all(&pages).map_err(failed)?;
-    process::output(Command::new(program).arg("man").arg(&pages))?;
-    Ok(folder)
-}
-
 fn remove(folder: &Path) -> std::io::Result<()> {
     match fs_err::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
@@ -57,39 +30,8 @@ fn remove(folder: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Packs them into `target/dist`, with the file of their checksums; where each is.
-pub(crate) fn pack(folders: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
-    let dist = root().join("target/dist");
-    let mut archives = Vec::new();
-    let mut sums = String::new();
-    for folder in folders {
-        let archive = archive(folder, &dist)?;
-        let bytes = fs_err::read(&archive).map_err(|error| error.to_string())?;
-        let sum = text::hexadecimal(&Sha256::digest(&bytes));
-        let name = archive.file_name().unwrap_or_default().to_string_lossy();
-        sums.push_str(&format!("{sum}  {name}\n"));
-        archives.push(archive);
-    }
-    let sums_file = dist.join("SHA256SUMS");
-    fs_err::write(&sums_file, sums).map_err(|error| error.to_string())?;
-    archives.push(sums_file);
-    Ok(archives)
-}
-
 fn name(agent: Agent) -> String {
     format!("checkstone-{}-{VERSION}", agent.name())
-}
-
-/// Sorted, with fixed times and owners; `gzip -n` leaves its own time out.
-fn archive(folder: &Path, dist: &Path) -> Result<PathBuf, String> {
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    let archive = dist.join(format!("{name}-{}.tar.gz", std::env::consts::ARCH));
-    let mut tar = Command::new("tar");
-    tar.args(["--create", "--format=ustar", "--sort=name", "--owner=0", "--group=0", "--numeric-owner"]);
-    tar.arg(format!("--mtime={TIME}")).args(["--use-compress-program=gzip -n -9", "--file"]).arg(&archive);
-    tar.arg("--directory").arg(folder.parent().unwrap_or(dist)).arg(&*name);
-    process::output(&mut tar)?;
-    Ok(archive)
 }
 
 fn make_one(agent: Agent, package: &HostPackage, program: &Path, folder: &Path) -> std::io::Result<()> {
@@ -158,20 +100,6 @@ mod tests {
         let program = place.join("program");
         fs_err::write(&program, "#!/bin/sh\n").unwrap();
         make(&program, place).unwrap()
-    }
-
-    #[test]
-    fn archives_of_the_same_sources_are_the_same() {
-        let places = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-        let archives = places.each_ref().map(|place| {
-            let packages = made(place.path());
-            // Another order of making, other times.
-            let last = packages.last().unwrap();
-            fs_err::write(last.join("later"), "").unwrap();
-            fs_err::remove_file(last.join("later")).unwrap();
-            fs_err::read(archive(last, place.path()).unwrap()).unwrap()
-        });
-        assert!(archives.first() == archives.last(), "the bytes differ");
     }
 
     #[test]

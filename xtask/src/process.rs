@@ -1,6 +1,7 @@
 //! Runs other programs from the root of the checkout.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::root;
@@ -58,6 +59,12 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
         return Err(format!("`{name}` ended with {}: {}", output.status, told.trim()));
     }
     String::from_utf8(output.stdout).map_err(|_| format!("`{name}` printed something that is no text"))
+}
+
+/// A program that the same build made.
+pub(crate) fn built_beside_us(name: &str) -> Result<PathBuf, String> {
+    let us = std::env::current_exe().map_err(|error| error.to_string())?;
+    Ok(us.with_file_name(name))
 }
 
 /// Where programs are looked for.

@@ -22,18 +22,18 @@ fn complete() {
     }
 }
 
-/// Another one in this folder, with one package and what that needs; where its interpreter is.
-pub(crate) fn environment(folder: &Path, package: &str) -> Result<PathBuf, String> {
+/// Another one in this folder, with these packages (blanks between them) and what they need; where its interpreter is.
+pub(crate) fn environment(folder: &Path, packages: &str) -> Result<PathBuf, String> {
     let python = folder.join("bin/python");
     let done = folder.join("installed");
-    if fs_err::read_to_string(&done).is_ok_and(|installed| installed == package) {
+    if fs_err::read_to_string(&done).is_ok_and(|installed| installed == packages) {
         return Ok(python);
     }
     complete();
     process::output(Command::new("python3").args(["-m", "venv", "--clear"]).arg(folder))?;
-    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", package];
-    process::output(Command::new(&python).args(install))?;
-    fs_err::write(done, package).map_err(|error| error.to_string())?;
+    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+    process::output(Command::new(&python).args(install).args(packages.split(' ')))?;
+    fs_err::write(done, packages).map_err(|error| error.to_string())?;
     Ok(python)
 }
 

@@ -19,13 +19,22 @@ impl GitVersion {
     pub const OLDEST_SAFE: Self = Self { major: 2, minor: 31 };
 
     pub fn ask(program: &GitProgram) -> Result<Self, Error> {
-        let git = Git::at(PathBuf::from("/"), program);
-        let said = git.run(&["version"], &[])?;
-        let said = String::from_utf8_lossy(&said);
+        let said = Self::said(program)?;
         Self::read(&said).ok_or_else(|| Error::NotUnderstood {
             command: "git version".to_owned(),
             record: said.lines().next().unwrap_or_default().chars().take(200).collect(),
         })
+    }
+
+    /// The version as git itself writes it: `2.39.5 (Apple Git-154)`.
+    pub fn ask_in_full(program: &GitProgram) -> Result<String, Error> {
+        let said = Self::said(program)?;
+        Ok(said.trim().trim_start_matches("git version ").to_owned())
+    }
+
+    fn said(program: &GitProgram) -> Result<String, Error> {
+        let said = Git::at(PathBuf::from("/"), program).run(&["version"], &[])?;
+        Ok(String::from_utf8_lossy(&said).into_owned())
     }
 
     /// `git version 2.39.5 (Apple Git-154)`

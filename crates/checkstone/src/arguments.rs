@@ -6,7 +6,7 @@ use crate::command_groups;
 use crate::commands::{
     abort, autosave, background, check, checkpoint, completions, demo, doctor, explain, handoff, hook, init,
     inject, log, man, markers, mcp, policy, prove, replay, report, resume, run, serve, session, snapshot,
-    stage_exec, status, statusline, timeline, tokens, trust, uninstall, verify, watch, workflow,
+    stage_exec, status, statusline, timeline, tokens, trust, uninstall, verify, version, watch, workflow,
 };
 use crate::error::exit_codes_help;
 
@@ -83,6 +83,7 @@ pub(crate) enum Command {
     Serve(serve::ServeArguments),
     Completions(completions::CompletionsArguments),
     Man(man::ManArguments),
+    Version(version::VersionArguments),
     Hook(hook::HookArguments),
     #[command(hide = true)]
     Background(background::BackgroundArguments),

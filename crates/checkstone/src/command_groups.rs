@@ -47,7 +47,7 @@ const GROUPS: &[CommandGroup] = &[
 /// What clients, shells and scripts call.
 const PLUMBING: CommandGroup = CommandGroup {
     heading: "Plumbing: for clients, shells and scripts",
-    commands: &["hook", "statusline", "inject", "tokens", "markers", "completions", "help"],
+    commands: &["hook", "statusline", "inject", "tokens", "markers", "completions", "version", "help"],
 };
 
 /// The column in which the descriptions begin.
@@ -70,7 +70,7 @@ pub(crate) fn help(program: &clap::Command, with_plumbing: bool, width: usize) -
     if !with_plumbing {
         text.push_str("What clients and scripts call: `checkstone help --all`\n");
     }
-    text.push_str("One command: `checkstone COMMAND --help`. The version: `checkstone --version`\n\n");
+    text.push_str("One command: `checkstone COMMAND --help`. For a bug report: `checkstone version`\n\n");
     if let Some(after) = program.get_after_help() {
         let _ = writeln!(text, "{after}");
     }

@@ -35,5 +35,6 @@ pub(crate) mod tokens;
 pub(crate) mod trust;
 pub(crate) mod uninstall;
 pub(crate) mod verify;
+pub(crate) mod version;
 pub(crate) mod watch;
 pub(crate) mod workflow;

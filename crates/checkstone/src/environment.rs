@@ -41,6 +41,9 @@ pub(crate) const SHELL: &str = "SHELL";
 /// Where the user's own configuration is.
 pub(crate) const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 
+/// Where programs keep what can be had again.
+pub(crate) const XDG_CACHE_HOME: &str = "XDG_CACHE_HOME";
+
 /// The services that are switched on, `vercel` and `linear`, with a comma between them.
 pub(crate) const INTEGRATIONS: &str = "CHECKSTONE_INTEGRATIONS";
 

@@ -136,6 +136,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             commands::completions::run(arguments, Arguments::command(), &printer)
         }
         Command::Man(arguments) => commands::man::run(arguments, Arguments::command(), &printer),
+        Command::Version(arguments) => commands::version::run(arguments, &printer),
         Command::Inject(arguments) => commands::inject::run(arguments, &printer),
         Command::Mcp(arguments) => commands::mcp::run(arguments, &printer),
         Command::Serve(arguments) => commands::serve::run(arguments, &printer),

@@ -42,14 +42,24 @@ impl OwnProgram {
             return Err(CommandError::environment(format!("`{}` is not UTF-8", path.display()))
                 .hint("move the program: settings files can only hold UTF-8 paths"));
         };
-        let note = is_build(&running).then(|| {
-            format!(
-                "`{text}` is in a build folder, and gone after `cargo clean`: for good use, install the program \
-                 first and run `init` from there"
-            )
+        let short_lived = is_build(&running)
+            .then_some("in a build folder, and gone after `cargo clean`")
+            .or_else(|| is_cached(&running).then_some("in a cache, and gone when that is cleared"));
+        let note = short_lived.map(|why| {
+            format!("`{text}` is {why}: for good use, install the program first and run `init` from there")
         });
         Ok(Self { path: text.to_owned(), note })
     }
+}
+
+/// Whether a package manager put it there for one call, as `npx` and `uvx` do: npm has a folder of its own for that, others use
+/// the person's folder for caches or the one for temporary files.
+fn is_cached(program: &Path) -> bool {
+    let caches =
+        [environment::base(environment::XDG_CACHE_HOME, ".cache"), Some(environment::temporary_directory())];
+    let caches = caches.into_iter().flatten().filter_map(|folder| folder.canonicalize().ok());
+    program.components().any(|part| part.as_os_str() == "_npx")
+        || caches.into_iter().any(|folder| program.starts_with(folder))
 }
 
 /// Whether cargo built it there: beside it are the parts that it was linked from.

@@ -17,6 +17,7 @@ use crate::commands::status::StatusOutput;
 use crate::commands::trust::TrustList;
 use crate::commands::uninstall::UninstallOutput;
 use crate::commands::verify::VerifyOutput;
+use crate::commands::version::VersionOutput;
 
 /// The name of each file in `schemas/`, and its content.
 pub fn json_schemas() -> Vec<(&'static str, Schema)> {
@@ -39,6 +40,7 @@ pub fn json_schemas() -> Vec<(&'static str, Schema)> {
         ("trust-list.schema.json", printed::<TrustList>()),
         ("uninstall.schema.json", printed::<UninstallOutput<'_>>()),
         ("verify.schema.json", printed::<VerifyOutput>()),
+        ("version.schema.json", printed::<VersionOutput>()),
     ]
 }
 

@@ -40,6 +40,11 @@ impl Client {
                 .advice(format!("run `{name} --version` and see what it says")),
         }
     }
+
+    /// What its program says; `None` where it has none.
+    pub(crate) fn version(&self, interruption: &Interruption) -> Option<Result<String, VersionError>> {
+        Some(version(self.agent, self.program.as_ref()?, interruption))
+    }
 }
 
 /// How a client is started for a question: nothing of it is to reach out or to update itself meanwhile.
@@ -51,7 +56,7 @@ pub(crate) fn command(agent: Agent, program: &Path) -> Command {
 
 /// Why a client did not tell its version: a sentence that goes on after the command.
 #[derive(Debug, thiserror::Error)]
-enum VersionError {
+pub(crate) enum VersionError {
     #[error("says no version")]
     NoVersion,
     #[error("ended with exit code {0}")]

@@ -55,5 +55,6 @@ mod timeline;
 mod tokens;
 mod trust;
 mod uninstall;
+mod version;
 mod workflow;
 mod workplace;
