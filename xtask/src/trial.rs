@@ -286,7 +286,7 @@ fn dpkg_install(package: &Path) -> Result<Done, String> {
     fs_err::write(database.join("status"), "").map_err(failed)?;
     let mut dpkg = place.command("dpkg", None);
     // In an empty root git is missing by the database; the one of this machine is used.
-    dpkg.args(["--force-depends", "--install"]).arg(package).arg(format!("--root={}", root.display()));
+    dpkg.arg(format!("--root={}", root.display())).args(["--force-depends", "--install"]).arg(package);
     process::output(&mut dpkg)?;
     place.demo(root.join("usr/bin/checkstone"), None)?;
     let mut status = place.command("dpkg-query", None);

@@ -119,12 +119,15 @@ impl BareRoot {
         Ok(())
     }
 
-    /// A file or a folder at the place where it is here.
+    /// A file or a folder at the place where it is here. Where the way there leads through links, it leads through folders there.
     fn copy(&self, path: &Path) -> Result<(), String> {
-        let mut copy = Command::new("cp");
-        // A link to a library becomes the library, links inside of folders stay.
-        copy.args(["-R", "-H", "--preserve=all", "--parents"]).arg(path).arg(self.folder.path());
-        process::output(&mut copy).map(drop)
+        let failed = |error: std::io::Error| error.to_string();
+        let target = self.folder.path().join(path.strip_prefix("/").unwrap_or(path));
+        fs_err::create_dir_all(target.parent().unwrap_or(&target)).map_err(failed)?;
+        if path.is_dir() {
+            return process::output(Command::new("cp").arg("-a").arg(path).arg(&target)).map(drop);
+        }
+        fs_err::copy(path, &target).map(drop).map_err(failed)
     }
 
     /// Python's own library without what was installed into it and without its tests, and what its parts are linked with.
