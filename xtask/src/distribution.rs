@@ -107,6 +107,17 @@ impl Distribution {
         Ok(made)
     }
 
+    /// Removes what an earlier packing of this version left here: a program that needs another glibc gives a wheel of another name.
+    pub(crate) fn clear(&self) -> Result<(), String> {
+        if !self.folder.is_dir() {
+            return Ok(());
+        }
+        for name in self.names()? {
+            fs_err::remove_file(self.folder.join(name)).map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
     /// A folder of the disk as an archive of the same name.
     pub(crate) fn pack_folder(&self, folder: &Path) -> Result<PathBuf, String> {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();

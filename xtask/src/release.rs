@@ -45,6 +45,7 @@ pub(crate) fn run(arguments: &ReleaseArguments) -> Result<(), String> {
     let distribution = Distribution { folder, squeeze: Squeeze::Best };
     let mut made = Vec::new();
     if !arguments.index {
+        distribution.clear()?;
         match &arguments.program {
             Some(program) => {
                 made.extend(

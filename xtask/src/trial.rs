@@ -84,6 +84,7 @@ pub(crate) fn whole(program: Option<&Path>) -> Result<Done, String> {
 /// Packs one program for this machine, with all that names it.
 pub(crate) fn pack(program: &Path, folder: &Path, squeeze: Squeeze) -> Result<(), String> {
     let distribution = Distribution { folder: folder.to_owned(), squeeze };
+    distribution.clear()?;
     let built = BuiltProgram::read(release::host()?, program)?;
     distribution.pack(&built, &ProgramDocuments::written_by(program)?)?;
     distribution.index(DOWNLOADS).map(drop)

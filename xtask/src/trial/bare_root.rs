@@ -1,4 +1,4 @@
-//! A root folder with next to nothing in it: a shell, `env`, git, and Node.js or Python or neither. Packages are installed and the demo is
+//! A root folder with next to nothing in it: a shell, five of the small programs that every Unix has, git, and Node.js or Python or neither. Packages are installed and the demo is
 //! played with this folder as the whole file system, so that nothing else of this machine can help.
 
 use std::path::{Path, PathBuf};
@@ -10,8 +10,11 @@ use crate::needs;
 use crate::process;
 use crate::steps::Done;
 
-/// What every root has: what the demo needs (`sh` and git) and what starts scripts.
-const BASE: [&str; 3] = ["sh", "env", "git"];
+/// What every root has: what starts scripts, and what the demo needs.
+const BASE: [&str; 7] = ["sh", "env", "git", "awk", "mkdir", "seq", "sleep"];
+
+/// What else comes with the C library, on every machine that has it.
+const PARTS_OF_GLIBC: [&str; 3] = ["libdl.so.2", "libm.so.6", "libpthread.so.0"];
 
 pub(super) fn npm(packages: &Path) -> Result<Done, String> {
     let Some(root) = BareRoot::make(&["node"])? else { return Ok(skipped()) };
@@ -65,7 +68,7 @@ pub(super) fn dpkg(package: &Path) -> Result<Done, String> {
 
 /// The script itself needs the usual small programs as well.
 pub(super) fn script(packages: &Path) -> Result<Done, String> {
-    let small = ["uname", "mktemp", "rm", "mkdir", "cp", "mv", "chmod", "sha256sum", "tar", "gzip", "curl"];
+    let small = ["uname", "mktemp", "rm", "cp", "mv", "chmod", "sha256sum", "tar", "gzip", "curl"];
     let Some(root) = BareRoot::make(&small)? else { return Ok(skipped()) };
     copy_all(packages, &root.folder.path().join("packages"))?;
     let script = "export CHECKSTONE_DOWNLOADS=file:///packages && sh /packages/install.sh >/dev/null && \
@@ -114,7 +117,12 @@ impl BareRoot {
         // A script has none.
         let libraries = process::output(Command::new("ldd").arg(program)).unwrap_or_default();
         for library in libraries.split_whitespace().filter(|word| word.starts_with('/')) {
-            self.copy(Path::new(library))?;
+            let library = Path::new(library);
+            self.copy(library)?;
+            if library.file_name().is_some_and(|name| name == "libc.so.6") {
+                let parts = PARTS_OF_GLIBC.iter().map(|part| library.with_file_name(part));
+                parts.filter(|part| part.is_file()).try_for_each(|part| self.copy(&part))?;
+            }
         }
         Ok(())
     }

@@ -10,8 +10,8 @@ use crate::printer::Printer;
 /// Play the whole story in a scratch repository: a stop, a full context, a workflow, a run that hangs
 ///
 /// An agent's work is played at each of the four boundaries, with git, processes and files as they are, in a folder of
-/// its own with a home of its own. It needs no account and no network, takes some seconds, and checks itself: exit
-/// code 2 where anything went otherwise than it must. The folder stays, so that you can look around in it.
+/// its own with a home of its own. It needs git and what every Unix has (`sh`, `awk`, `seq`), no account and no
+/// network, takes some seconds, and checks itself: exit code 5 if anything differs from what it must be. The folder stays, so that you can look around in it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone demo
