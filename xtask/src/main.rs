@@ -74,6 +74,8 @@ enum Command {
         #[arg(long)]
         agent: Vec<String>,
     },
+    /// Of the tests, those that pack the program and install each package into an empty place
+    Packages,
     /// Measure; every figure is a ratio against something measured in the same run
     Bench {
         #[command(subcommand)]
@@ -301,6 +303,7 @@ fn main() -> ExitCode {
         Command::Flaky { times, busy } => flaky::run(times, busy),
         Command::Real(arguments) => real::run(&arguments),
         Command::Clients { previous, agent } => real_clients(previous, &agent),
+        Command::Packages => installed_packages(),
         Command::Bench { which } => bench(which),
         Command::Cluster { command } => cluster::run(command),
         Command::Schemas => write_schemas(),
@@ -463,6 +466,12 @@ fn real_clients(previous: bool, named: &[String]) -> Result<(), String> {
     let mut steps = Steps::new();
     steps.run("what the tests need", needs::check);
     steps.run("real clients", || clients::test(generation, &hosts));
+    steps.finish()
+}
+
+fn installed_packages() -> Result<(), String> {
+    let mut steps = Steps::new();
+    steps.run("packages, installed", trial::sample);
     steps.finish()
 }
 

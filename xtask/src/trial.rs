@@ -246,9 +246,20 @@ fn pip_install(folder: &Path) -> Result<Done, String> {
     }
     let place = EmptyPlace::make()?;
     let environment = place.path("environment");
-    process::output(place.command("python3", None).args(["-m", "venv"]).arg(&environment))?;
-    let mut install = place.command(environment.join("bin/python"), None);
-    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index"]);
+    let mut make = place.command("python3", None);
+    make.args(["-m", "venv"]).arg(&environment);
+    // Most of the time goes into a pip for the environment; one that is there already can install into it.
+    let has_pip = process::output(place.command("python3", None).args(["-m", "pip", "--version"])).is_ok();
+    let mut install = if has_pip {
+        process::output(make.arg("--without-pip"))?;
+        let mut pip = place.command("python3", None);
+        pip.args(["-m", "pip", "--python"]).arg(environment.join("bin/python"));
+        pip
+    } else {
+        process::output(&mut make)?;
+        place.command(environment.join("bin/pip"), None)
+    };
+    install.args(["install", "--quiet", "--disable-pip-version-check", "--no-index"]);
     process::output(install.arg("--find-links").arg(folder).arg("checkstone"))?;
     let bin = environment.join("bin");
     place.demo(bin.join("checkstone"), None)?;

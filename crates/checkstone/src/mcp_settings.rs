@@ -1,6 +1,6 @@
 //! What the user lets agents do through `checkstone mcp`: the `[mcp]` table of the user's own configuration.
 
-use settings::{Boolean, Problems, Quoting, TableOfKeys as _, TableReference, read_table, table};
+use settings::{Boolean, Problems, Quoting, read_table, table};
 use stop::policy_files::USER_FILE_NAME;
 
 table! {
@@ -20,6 +20,7 @@ impl McpSettings {
 }
 
 /// Every key of `[mcp]`, for whoever writes them down.
-pub fn reference() -> TableReference {
-    McpSettings::reference()
+#[cfg(feature = "schema")]
+pub fn reference() -> settings::TableReference {
+    <McpSettings as settings::TableOfKeys>::reference()
 }
