@@ -7,6 +7,7 @@ use change_set::BytePath;
 use gate::policy::Autosave;
 use keeping::{Added, AddedFile};
 
+use crate::private_place::without_private_places;
 use crate::secrets::{self, Allow, Finding};
 
 const GITLEAKS_LIMIT: Duration = Duration::from_secs(20);
@@ -68,6 +69,12 @@ impl Look {
     /// looks like one.
     pub fn tellable(&self, text: &str) -> Option<String> {
         (!self.sees_secret(text)).then(|| secrets::without_values(text))
+    }
+
+    /// The same without folders of the user's, for a text that leaves the machine.
+    pub fn public(&self, text: &str, root: &Path) -> Option<String> {
+        let told = self.tellable(text)?;
+        Some(without_private_places(&told, &root.to_string_lossy(), self.home.as_deref()))
     }
 
     /// A text of our own without the lines that look like a secret: a prompt or a command may say one.

@@ -8,6 +8,7 @@
 
 mod baseline;
 mod blobs;
+mod commit_range;
 mod committed_text;
 mod compare;
 mod dirty;
@@ -16,6 +17,7 @@ mod filters;
 pub mod git;
 mod git_program;
 mod history;
+mod notes;
 mod pending;
 mod reflog;
 mod repository;
@@ -27,10 +29,12 @@ mod version;
 
 pub use baseline::{BASELINE_VERSION, Baseline, KnownFile};
 pub use blobs::blobs;
+pub use commit_range::{CommitRange, CommitRangeError, NamedCommit, first_commit};
 pub use committed_text::committed_texts;
 pub use error::Error;
 pub use git_program::GitProgram;
 pub use history::{Compared, between_of, compared, contents_at, hooks_folder, index_contents};
+pub use notes::{ObjectNote, notes};
 pub use pending::{Pending, Request, Touched, Unseen, start, start_in};
 pub use repository::Repository;
 pub use tree_change::TreeChange;

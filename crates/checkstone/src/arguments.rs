@@ -4,7 +4,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::command_groups;
 use crate::commands::{
-    abort, autosave, background, check, checkpoint, completions, demo, doctor, explain, handoff, hook, init,
+    abort, attest, autosave, background, check, checkpoint, ci, completions, demo, doctor, explain, handoff, hook, init,
     inject, log, man, markers, mcp, policy, prove, replay, report, resume, run, serve, session, snapshot,
     stage_exec, status, statusline, timeline, tokens, trust, uninstall, verify, version, watch, workflow,
 };
@@ -56,6 +56,8 @@ pub(crate) enum Command {
     Check(check::CheckArguments),
     Verify(verify::VerifyArguments),
     Prove(prove::ProveArguments),
+    Attest(attest::AttestArguments),
+    Ci(ci::CiArguments),
     Doctor(doctor::DoctorArguments),
     Explain(explain::ExplainArguments),
     Log(log::LogArguments),

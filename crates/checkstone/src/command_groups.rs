@@ -19,6 +19,8 @@ const GROUPS: &[CommandGroup] = &[
             "check",
             "verify",
             "prove",
+            "attest",
+            "ci",
             "explain",
             "status",
             "log",

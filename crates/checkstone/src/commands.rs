@@ -1,11 +1,13 @@
 //! One file per command: an argument struct whose doc comment is the help, and one function that runs it.
 
 pub(crate) mod abort;
+pub(crate) mod attest;
 pub(crate) mod autosave;
 pub(crate) mod autosave_status;
 pub(crate) mod background;
 pub(crate) mod check;
 pub(crate) mod checkpoint;
+pub(crate) mod ci;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod doctor;

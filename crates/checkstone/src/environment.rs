@@ -88,6 +88,22 @@ pub(crate) const SSH_COMMAND: &str = "GIT_SSH_COMMAND";
 /// Set by git for its hooks: the index of the commit that is made.
 pub(crate) const GIT_INDEX: &str = "GIT_INDEX_FILE";
 
+/// Set by GitHub in every job.
+pub(crate) const GITHUB: &str = "GITHUB_ACTIONS";
+
+/// The branch that a pull request goes to.
+pub(crate) const GITHUB_TARGET: &str = "GITHUB_BASE_REF";
+
+/// A file that becomes part of the page of a GitHub job.
+pub(crate) const GITHUB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+
+/// Where a merge request of GitLab parted from the branch that it goes to, and that branch.
+pub(crate) const GITLAB_BASE: &str = "CI_MERGE_REQUEST_DIFF_BASE_SHA";
+pub(crate) const GITLAB_TARGET: &str = "CI_MERGE_REQUEST_TARGET_BRANCH_NAME";
+
+/// What a branch was before the push that started a job of GitLab.
+pub(crate) const GITLAB_BEFORE: &str = "CI_COMMIT_BEFORE_SHA";
+
 pub(crate) const HOME: &str = "HOME";
 const PATH: &str = "PATH";
 const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
@@ -98,6 +114,11 @@ pub(crate) const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
 pub(crate) fn read(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// The same, if it is UTF-8.
+pub(crate) fn text(name: &str) -> Option<String> {
+    read(name)?.into_string().ok()
 }
 
 /// What Slurm calls the job that this runs in: a number, and for one of an array its place in it. Empty outside of a job.

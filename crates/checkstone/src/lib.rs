@@ -8,6 +8,7 @@ mod asked_for;
 #[cfg(feature = "s3")]
 mod aws_profile;
 mod background;
+mod base_commit;
 #[cfg(feature = "s3")]
 mod bucket_store;
 mod byte_size;
@@ -108,6 +109,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Check(arguments) => commands::check::run(arguments, &printer),
         Command::Verify(arguments) => commands::verify::run(arguments, &printer),
         Command::Prove(arguments) => commands::prove::run(arguments, &printer),
+        Command::Attest(arguments) => commands::attest::run(arguments, &printer),
+        Command::Ci(arguments) => commands::ci::run(arguments, &printer),
         Command::Checkpoint(arguments) => commands::checkpoint::run(arguments, &printer),
         Command::Doctor(arguments) => commands::doctor::run(arguments, &printer),
         Command::Explain(arguments) => commands::explain::run(arguments, &printer),

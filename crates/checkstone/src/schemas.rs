@@ -3,9 +3,12 @@
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
+use stop::attestation::Statement;
 
+use crate::commands::attest::AttestOutput;
 use crate::commands::autosave::AutosaveOutput;
 use crate::commands::check::CheckVerdicts;
+use crate::commands::ci::CiOutput;
 use crate::commands::doctor::DoctorOutput;
 use crate::commands::explain::{ExplainList, ExplainOutput};
 use crate::commands::init::InitOutput;
@@ -22,8 +25,11 @@ use crate::commands::version::VersionOutput;
 /// The name of each file in `schemas/`, and its content.
 pub fn json_schemas() -> Vec<(&'static str, Schema)> {
     vec![
+        ("attest.schema.json", printed::<AttestOutput<'_>>()),
+        ("attestation.schema.json", printed::<Statement>()),
         ("autosave.schema.json", printed::<AutosaveOutput<'_>>()),
         ("check.schema.json", printed::<CheckVerdicts<'_>>()),
+        ("ci.schema.json", printed::<CiOutput<'_>>()),
         ("doctor.schema.json", printed::<DoctorOutput<'_>>()),
         ("explain.schema.json", printed::<ExplainOutput<'_>>()),
         ("explain-list.schema.json", printed::<ExplainList<'_>>()),

@@ -15,6 +15,7 @@
 //! theirs, reversed. The next autosave finds its former commit on the remote by its content, and leaves it out;
 //! `git pull --rebase` does the same.
 
+mod notes_push;
 mod outgoing;
 mod rebase;
 mod said;
@@ -28,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use crate::acting::ActingGit;
 use said::{RemoteAnswer, without_credentials};
 
+pub use notes_push::push_notes;
 pub use outgoing::{OutgoingCommit, PushPlan, PushReadiness, RemoteKnowledge, plan};
 
 /// So often our commits are put on top of what came meanwhile.

@@ -7,6 +7,7 @@
 //!
 //! Prints nothing and reads no environment: paths, settings and times are given.
 
+pub mod attestation;
 pub mod changed_texts;
 mod checks;
 mod client_event;
@@ -23,6 +24,7 @@ mod other_repositories;
 mod plan_file;
 pub mod policy_files;
 mod prompt_policy;
+mod range_policy;
 pub mod record;
 pub mod replay;
 pub mod repository_files;
@@ -53,6 +55,7 @@ pub use late_results::correct as correct_late_results;
 pub use lock_file::lock_file;
 pub use plan_file::is_slug;
 pub use prompt_policy::{PackedPolicy, PolicyChange, earlier_policy, had_own_file};
+pub use range_policy::RangePolicies;
 pub use record::Record;
 pub use seen_contents::live_unproven;
 pub use settings::StopSettings;
@@ -60,6 +63,6 @@ pub use stop_case::{AskedBy, JudgedRepository, JudgedTurn, StopCase, StopError, 
 pub use stopwatch::Stopwatch;
 pub use unproven_contents::unproven_in;
 pub use verification::{
-    MissingProof, ProvenByAction, ProvingRun, Verification, VerificationError, VerifiedPart, VerifiedPlace,
+    FoundProof, MissingProof, ProvenByAction, ProvingRun, Verification, VerificationError, VerifiedPart, VerifiedPlace,
 };
 pub use workplace::Workplace;

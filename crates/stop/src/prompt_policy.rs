@@ -295,7 +295,7 @@ pub fn had_own_file(
 }
 
 /// What differs, file by file.
-fn differences(before: &[PolicyText], after: &PolicyTexts) -> Vec<String> {
+pub(crate) fn differences(before: &[PolicyText], after: &PolicyTexts) -> Vec<String> {
     if let Err(problems) = after.load() {
         return problems.0.first().map(ToString::to_string).into_iter().collect();
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use change_set::{BytePath, Change, ChangeSet, ChangedFile, How, Scope};
-use changes::{Compared, GitProgram, Repository, Request};
+use changes::{Compared, GitProgram, NamedCommit, Repository, Request};
 use contents::Nature;
 use gate::policy::Policy;
 use gate::{ActionState, Changes, ContentProof, Inputs, RecordedCall, Verdict};
@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use journal::{FileVersion, Journal, JournalError, NO_FILE, NewProof, Standing};
 use transcript::{Call, Kind, Options, Outcome};
 
+use crate::attestation::{Attested, ContentKey, IgnoredNote};
 use crate::changed_texts::{LARGEST_TEXT, text};
 use crate::repository_files::Listings;
 use crate::seen_contents::{disk_of, may_need, version};
@@ -50,6 +51,25 @@ pub struct Verification {
     pub needed: usize,
     /// Those that have none, by path and action.
     pub missing: Vec<MissingProof>,
+    /// What proves the others, by action and path.
+    pub proofs: Vec<FoundProof>,
+    /// Notes that were looked at and say nothing.
+    pub ignored: Vec<IgnoredNote>,
+}
+
+/// Why a content counts as proven for an action.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoundProof {
+    pub path: BytePath,
+    pub content: String,
+    pub action: String,
+    /// Empty if that is not known any more.
+    pub command: String,
+    pub at: String,
+    /// The agent that ran it; `None` if a person or a job did.
+    pub agent: Option<String>,
+    /// The commit whose attestation says so; `None` if this machine saw the run.
+    pub attested_in: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -79,11 +99,21 @@ struct FileToVerify {
 }
 
 impl VerifiedPlace<'_> {
-    /// Whether all that the policy wants proven is proven.
+    /// Whether all that the policy wants proven is proven, by what this machine saw.
     pub fn verify(
+        self,
+        journal: Option<&mut Journal>,
+        part: &VerifiedPart,
+    ) -> Result<Verification, VerificationError> {
+        self.verify_attested(journal, part, &[])
+    }
+
+    /// The same, if the attestations of these commits count as well.
+    pub fn verify_attested(
         self,
         mut journal: Option<&mut Journal>,
         part: &VerifiedPart,
+        commits: &[NamedCommit],
     ) -> Result<Verification, VerificationError> {
         let mut candidates = match part {
             VerifiedPart::Worktree => self.worktree()?,
@@ -107,10 +137,38 @@ impl VerifiedPlace<'_> {
                 Ok(())
             })?;
         }
-        let is_proven = |path: &str, action: &str| {
-            let standing = known.get(&(path.to_owned(), action.to_owned()));
-            standing.is_some_and(|standing| standing.proof.is_some())
+        let wanted: BTreeSet<(&BytePath, &str)> = candidates
+            .iter()
+            .map(|FileToVerify { version, .. }| (&version.path, version.content.as_str()))
+            .collect();
+        let attested = match commits.is_empty() || wanted.is_empty() {
+            true => Attested::default(),
+            false => Attested::read(self.repository, self.git, commits, &wanted)?,
         };
+        let versions: BTreeMap<String, FileVersion> =
+            candidates.iter().map(|one| (one.version.path.to_string(), one.version.clone())).collect();
+        let proof = |path: &str, action: &str| -> Option<FoundProof> {
+            let FileVersion { path: bytes, content, .. } = versions.get(path)?;
+            let found = |command: &str, at: String, agent: Option<String>, attested_in: Option<String>| {
+                let (path, content, action) = (bytes.clone(), content.clone(), action.to_owned());
+                FoundProof { path, content, action, command: command.to_owned(), at, agent, attested_in }
+            };
+            let seen = known.get(&(path.to_owned(), action.to_owned())).and_then(|standing| {
+                let agent = standing.session.as_ref().map(|session| session.agent.clone());
+                Some(found(&standing.proof.as_ref()?.command, standing.since.to_string(), agent, None))
+            });
+            seen.or_else(|| {
+                let key = ContentKey {
+                    path: bytes.clone(),
+                    content: content.clone(),
+                    action: action.to_owned(),
+                };
+                let proof = attested.proofs.get(&key)?;
+                let commit = Some(proof.commit.clone());
+                Some(found(&proof.command, proof.at.clone(), proof.agent.clone(), commit))
+            })
+        };
+        let is_proven = |path: &str, action: &str| proof(path, action).is_some();
         let all_needed: BTreeSet<String> = self
             .judge(&candidates, Vec::new(), self.repository.root.as_path())
             .standings
@@ -124,6 +182,13 @@ impl VerifiedPlace<'_> {
                 candidate.version.content != NO_FILE || known.keys().any(|(known, _)| *known == path);
             is_asked && all_needed.contains(&path)
         });
+        let needed = candidates.iter().flat_map(|candidate| {
+            let path = candidate.version.path.to_string();
+            let actions = gate::needs(self.policy, &path);
+            actions.into_iter().filter_map(move |action| Some((path.clone(), action.id.clone())))
+        });
+        let mut proofs: Vec<FoundProof> =
+            needed.filter_map(|(path, action)| proof(&path, &action)).collect();
         let open: Vec<FileToVerify> = candidates
             .into_iter()
             .filter(|candidate| {
@@ -148,9 +213,19 @@ impl VerifiedPlace<'_> {
                 standing: known.get(&(standing.path.clone(), standing.action.clone())).cloned(),
             })
             .collect();
+        // Files whose names alone do not say what they need.
+        for standing in &verdict.standings {
+            let is_listed = |known: &FoundProof| {
+                known.action == standing.action && known.path.to_string() == standing.path
+            };
+            if !proofs.iter().any(is_listed) {
+                proofs.extend(proof(&standing.path, &standing.action));
+            }
+        }
+        proofs.sort_by(|one, other| (&one.action, &one.path).cmp(&(&other.action, &other.path)));
         missing.sort_by(|one, other| (&one.action, &one.path).cmp(&(&other.action, &other.path)));
         let files: BTreeSet<&str> = missing.iter().map(|one| one.path.as_str()).collect();
-        Ok(Verification { needed: proven + files.len(), missing })
+        Ok(Verification { needed: proven + files.len(), missing, proofs, ignored: attested.ignored })
     }
 
     fn worktree(self) -> Result<Vec<FileToVerify>, VerificationError> {

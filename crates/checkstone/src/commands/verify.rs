@@ -83,7 +83,8 @@ fn verify(
     let state = journal_access::state_directory()?;
     let mut journal = journal_access::open_existing(&state)?;
     let place = VerifiedPlace { repository: &repository, policy: &policy, git: &git };
-    let mut all = Verification { needed: 0, missing: Vec::new() };
+    let mut all =
+        Verification { needed: 0, missing: Vec::new(), proofs: Vec::new(), ignored: Vec::new() };
     for part in parts {
         let verified =
             place.verify(journal.as_mut(), part).map_err(|error| match (&arguments.revision, error) {
@@ -171,10 +172,10 @@ pub(crate) struct VerifyOutput {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct UnprovenOutput {
-    path: String,
-    action: String,
+    pub(crate) path: String,
+    pub(crate) action: String,
     /// What to do.
-    say: String,
+    pub(crate) say: String,
     /// When a stop first saw this content unproven; null if no stop saw it.
     since: Option<String>,
     /// The agent whose stop that was.
@@ -185,7 +186,7 @@ pub(crate) struct UnprovenOutput {
 }
 
 impl UnprovenOutput {
-    fn of(missing: &MissingProof) -> Self {
+    pub(crate) fn of(missing: &MissingProof) -> Self {
         let standing = missing.standing.as_ref();
         let session = standing.and_then(|standing| standing.session.as_ref());
         Self {
@@ -206,22 +207,6 @@ impl VerifyOutput {
         Self { proven: missing.is_empty(), files: verified.needed, missing }
     }
 
-    /// With the command itself, if there is only one and it needs no shell.
-    fn how_to_prove(&self) -> String {
-        let says: BTreeSet<&str> = self.missing.iter().map(|missing| missing.say.as_str()).collect();
-        let command = |say: &str| {
-            let command = say.strip_prefix("Run `")?.strip_suffix('`')?;
-            let is_plain = |character: char| character.is_alphanumeric() || " ._/:=@+-".contains(character);
-            command.chars().all(is_plain).then(|| command.to_owned())
-        };
-        match (says.len(), says.first().copied().and_then(command)) {
-            (1, Some(command)) => {
-                format!("`checkstone prove -- {command}` runs it and records what it proves.")
-            }
-            _ => "`checkstone prove -- COMMAND` runs a command and records what it proves.".to_owned(),
-        }
-    }
-
     fn text(&self, hook: Option<GitHookName>) -> String {
         if self.proven {
             return match self.files {
@@ -231,34 +216,56 @@ impl VerifyOutput {
                 files => format!("{GOOD}proven{GOOD:#}  {}\n", counted(files, "file")),
             };
         }
-        let mut by_action: BTreeMap<(&str, &str), Vec<&UnprovenOutput>> = BTreeMap::new();
-        for missing in &self.missing {
-            by_action.entry((&missing.action, &missing.say)).or_default().push(missing);
-        }
-        let mut text = format!(
-            "{BAD}unproven{BAD:#}  {} of {}\n",
-            counted(by_action.values().map(Vec::len).max().unwrap_or(0), "file"),
-            self.files
-        );
-        for ((action, say), files) in by_action {
-            text.push_str(&format!("\n{STRONG}{}{STRONG:#}: {}\n", visible(action), visible(say)));
-            for file in files.iter().take(FILES_SHOWN) {
-                let since = match (&file.shown_since, &file.agent) {
-                    (Some(since), Some(agent)) => format!("  {FAINT}since {since}, {agent}{FAINT:#}"),
-                    (Some(since), None) => format!("  {FAINT}since {since}{FAINT:#}"),
-                    (None, _) => String::new(),
-                };
-                text.push_str(&format!("  {}{since}\n", visible(&file.path)));
-            }
-            if files.len() > FILES_SHOWN {
-                text.push_str(&format!("  … {} more\n", files.len() - FILES_SHOWN));
-            }
-        }
-        text.push_str(&format!("\n{}\n", self.how_to_prove()));
+        let mut text =
+            format!("{BAD}unproven{BAD:#}  {} of {}\n", counted(files(&self.missing), "file"), self.files);
+        text.push_str(&listed(&self.missing));
+        let command = proving_command(&self.missing);
+        text.push_str(&match command {
+            Some(command) => format!("\n`{command}` runs it and records what it proves.\n"),
+            None => "\n`checkstone prove -- COMMAND` runs a command and records what it proves.\n".to_owned(),
+        });
         if let Some(hook) = hook {
             let deed = hook.deed();
             text.push_str(&format!("To {deed} all the same: `git {deed} --no-verify`\n"));
         }
         text
     }
+}
+
+/// How many files these are.
+pub(crate) fn files(missing: &[UnprovenOutput]) -> usize {
+    missing.iter().map(|missing| missing.path.as_str()).collect::<BTreeSet<_>>().len()
+}
+
+/// The command that proves all of it, if there is only one and it needs no shell.
+pub(crate) fn proving_command(missing: &[UnprovenOutput]) -> Option<String> {
+    let says: BTreeSet<&str> = missing.iter().map(|missing| missing.say.as_str()).collect();
+    let say = says.first().filter(|_| says.len() == 1)?;
+    let command = say.strip_prefix("Run `")?.strip_suffix('`')?;
+    let is_plain = |character: char| character.is_alphanumeric() || " ._/:=@+-".contains(character);
+    command.chars().all(is_plain).then(|| format!("checkstone prove -- {command}"))
+}
+
+/// What is missing, by action.
+pub(crate) fn listed(missing: &[UnprovenOutput]) -> String {
+    let mut by_action: BTreeMap<(&str, &str), Vec<&UnprovenOutput>> = BTreeMap::new();
+    for missing in missing {
+        by_action.entry((&missing.action, &missing.say)).or_default().push(missing);
+    }
+    let mut text = String::new();
+    for ((action, say), files) in by_action {
+        text.push_str(&format!("\n{STRONG}{}{STRONG:#}: {}\n", visible(action), visible(say)));
+        for file in files.iter().take(FILES_SHOWN) {
+            let since = match (&file.shown_since, &file.agent) {
+                (Some(since), Some(agent)) => format!("  {FAINT}since {since}, {agent}{FAINT:#}"),
+                (Some(since), None) => format!("  {FAINT}since {since}{FAINT:#}"),
+                (None, _) => String::new(),
+            };
+            text.push_str(&format!("  {}{since}\n", visible(&file.path)));
+        }
+        if files.len() > FILES_SHOWN {
+            text.push_str(&format!("  … {} more\n", files.len() - FILES_SHOWN));
+        }
+    }
+    text
 }

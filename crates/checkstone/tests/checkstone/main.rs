@@ -11,10 +11,13 @@
 
 mod agreement;
 mod asked_for;
+mod attest;
 mod at_turn_start;
 mod autosave;
 mod check;
 mod checkpoint;
+mod ci;
+mod ci_packages;
 mod demo;
 mod doctor;
 mod exit_codes;
@@ -48,6 +51,7 @@ mod schemas;
 #[cfg(feature = "serve")]
 mod serve;
 mod session;
+mod shared_work;
 mod snapshot;
 mod snapshot_faults;
 mod status;

@@ -121,24 +121,13 @@ struct Way {
 impl Way {
     /// `None` if there is no remote.
     fn find(git: &ActingGit, head: &str) -> Result<Option<Self>, Error> {
-        let remotes = git.line(&["remote"])?;
-        let remotes: Vec<&str> = remotes.lines().collect();
         // Git's own answers: `pushRemote`, `pushDefault` and `branch.….remote` in their order, and the refspecs for pushes.
         let fields = git.line(&["for-each-ref", "--format=%(push:remotename)%00%(push:remoteref)", head])?;
         let mut fields =
             fields.split('\0').map(|field| Some(field.to_owned()).filter(|text| !text.is_empty()));
         let (named, mapped) = (fields.next().flatten(), fields.next().flatten());
-        let remote = match (named, remotes.as_slice()) {
-            (Some(named), _) => named,
-            (None, []) => return Ok(None),
-            (None, [only]) => (*only).to_owned(),
-            (None, _) => USUAL.to_owned(),
-        };
-        let is_named = remotes.contains(&remote.as_str());
-        let is_url = !is_named && remote.contains(['/', ':']);
-        if !is_named && !is_url {
-            return Ok(None);
-        }
+        let Some((remote, is_url)) = remote_of(git, named)? else { return Ok(None) };
+        let is_named = !is_url;
         let same = head.to_owned();
         let configured = |key: &str| git.line_or_none(&["config", "--get", key]);
         let branch = format!("branch.{}", head.strip_prefix(HEADS).unwrap_or(head));
@@ -171,6 +160,21 @@ impl Way {
         };
         Ok(Some(Self { remote, is_url, destination, is_tracked }))
     }
+}
+
+/// The remote that is named, or the one that git takes if none is; and whether it is a URL. `None` if there is none.
+pub(super) fn remote_of(git: &ActingGit, named: Option<String>) -> Result<Option<(String, bool)>, Error> {
+    let remotes = git.line(&["remote"])?;
+    let remotes: Vec<&str> = remotes.lines().collect();
+    let remote = match (named, remotes.as_slice()) {
+        (Some(named), _) => named,
+        (None, []) => return Ok(None),
+        (None, [only]) => (*only).to_owned(),
+        (None, _) => USUAL.to_owned(),
+    };
+    let is_named = remotes.contains(&remote.as_str());
+    let is_url = !is_named && remote.contains(['/', ':']);
+    Ok((is_named || is_url).then_some((remote, is_url)))
 }
 
 /// Where a fetch keeps the remote's branch; `None` if it does not.

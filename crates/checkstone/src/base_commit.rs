@@ -1,0 +1,46 @@
+//! The branch that work goes to: the one that was named, else what the job's environment says, else the remote's main branch.
+
+use std::time::Duration;
+
+use changes::{CommitRangeError, Repository, first_commit};
+use transcript::visible;
+
+use crate::environment;
+use crate::error::{CommandError, ErrorKind};
+
+/// A git that takes longer than this hangs.
+pub(crate) const GIT_LIMIT: Duration = Duration::from_secs(60);
+
+/// The base; `None` if nothing names one.
+pub(crate) fn find(repository: &Repository, named: Option<&str>) -> Result<Option<String>, CommandError> {
+    if let Some(name) = named {
+        return Ok(Some(name.to_owned()));
+    }
+    let of_remote = |branch: String| [format!("refs/remotes/origin/{branch}"), branch];
+    let mut names: Vec<String> = Vec::new();
+    names.extend(environment::text(environment::GITLAB_BASE));
+    for variable in [environment::GITHUB_TARGET, environment::GITLAB_TARGET] {
+        names.extend(environment::text(variable).into_iter().flat_map(of_remote));
+    }
+    // Of a push: what the branch was before. A new branch was nothing, which is written in zeros.
+    let before = environment::text(environment::GITLAB_BEFORE);
+    names.extend(before.filter(|id| id.bytes().any(|byte| byte != b'0')));
+    names.extend(["HEAD", "main", "master"].map(|name| format!("refs/remotes/origin/{name}")));
+    let found = first_commit(repository, &environment::git().within(GIT_LIMIT), &names)?;
+    Ok(found.map(|name| name.strip_prefix("refs/remotes/").unwrap_or(&name).to_owned()))
+}
+
+impl From<CommitRangeError> for CommandError {
+    fn from(error: CommitRangeError) -> Self {
+        match error {
+            CommitRangeError::Git(error) => error.into(),
+            CommitRangeError::Unknown { name } => {
+                Self::not_found(format!("there is no commit `{}` here", visible(&name)))
+                    .hint("fetch it first, or name another one")
+            }
+            CommitRangeError::Shallow { .. } => Self::of(ErrorKind::NotFound, &error).hint(
+                "fetch the whole history: `git fetch --unshallow`, `fetch-depth: 0` for `actions/checkout`, `GIT_DEPTH: 0` in GitLab",
+            ),
+        }
+    }
+}
