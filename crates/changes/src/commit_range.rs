@@ -62,7 +62,7 @@ fn found(git: &Git, expression: &str, name: &str) -> Result<String, CommitRangeE
     }
 }
 
-/// The first of these names that is a commit here.
+/// The first of these names that is a commit here; of a name that stands for a branch, such as `origin/HEAD`, that branch.
 pub fn first_commit(
     repository: &Repository,
     program: &GitProgram,
@@ -71,7 +71,13 @@ pub fn first_commit(
     let git = Git::of(repository, program)?;
     for name in names {
         match NamedCommit::ask(&git, name) {
-            Ok(_) => return Ok(Some(name.clone())),
+            Ok(_) => {
+                let arguments = ["rev-parse", "--symbolic-full-name", "--end-of-options", name];
+                let branch = git.run(&arguments, &[]).unwrap_or_default();
+                let branch = String::from_utf8_lossy(&branch);
+                let branch = branch.lines().find(|line| line.starts_with("refs/"));
+                return Ok(Some(branch.unwrap_or(name).to_owned()));
+            }
             Err(CommitRangeError::Git(error)) => return Err(error),
             Err(_) => {}
         }

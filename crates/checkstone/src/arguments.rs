@@ -4,9 +4,10 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::command_groups;
 use crate::commands::{
-    abort, attest, autosave, background, check, checkpoint, ci, completions, demo, doctor, explain, handoff, hook, init,
-    inject, log, man, markers, mcp, policy, prove, replay, report, resume, run, serve, session, snapshot,
-    stage_exec, status, statusline, timeline, tokens, trust, uninstall, verify, version, watch, workflow,
+    abort, attest, autosave, background, check, checkpoint, ci, completions, demo, doctor, explain, handoff,
+    hook, init, inject, log, man, markers, mcp, policy, prove, replay, report, resume, run, serve, session,
+    snapshot, stage_exec, status, statusline, timeline, tokens, trust, uninstall, verify, version, watch,
+    workflow,
 };
 use crate::error::exit_codes_help;
 

@@ -14,5 +14,5 @@ mod working_tree;
 
 pub use added::{Added, AddedFile, LARGEST_FILE};
 pub use difference::{Difference, Version};
-pub use notes::{NotesError, NotesRef};
 pub use leftover_file::{LeftoverFile, LeftoverKind, interrupted_writes, leftover_files};
+pub use notes::{NotesError, NotesRef};

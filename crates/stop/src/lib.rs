@@ -63,6 +63,7 @@ pub use stop_case::{AskedBy, JudgedRepository, JudgedTurn, StopCase, StopError, 
 pub use stopwatch::Stopwatch;
 pub use unproven_contents::unproven_in;
 pub use verification::{
-    FoundProof, MissingProof, ProvenByAction, ProvingRun, Verification, VerificationError, VerifiedPart, VerifiedPlace,
+    FoundProof, MissingProof, ProvenByAction, ProvingRun, Verification, VerificationError, VerifiedPart,
+    VerifiedPlace,
 };
 pub use workplace::Workplace;

@@ -8,7 +8,7 @@ use change_set::{BytePath, Change, ChangeSet, ChangedFile, How, Scope};
 use changes::{Compared, GitProgram, NamedCommit, Repository, Request};
 use contents::Nature;
 use gate::policy::Policy;
-use gate::{ActionState, Changes, ContentProof, Inputs, RecordedCall, Verdict};
+use gate::{ActionState, Changes, ContentProof, FileStanding, Inputs, RecordedCall, Verdict};
 use jiff::Timestamp;
 use journal::{FileVersion, Journal, JournalError, NO_FILE, NewProof, Standing};
 use transcript::{Call, Kind, Options, Outcome};
@@ -158,11 +158,8 @@ impl VerifiedPlace<'_> {
                 Some(found(&standing.proof.as_ref()?.command, standing.since.to_string(), agent, None))
             });
             seen.or_else(|| {
-                let key = ContentKey {
-                    path: bytes.clone(),
-                    content: content.clone(),
-                    action: action.to_owned(),
-                };
+                let key =
+                    ContentKey { path: bytes.clone(), content: content.clone(), action: action.to_owned() };
                 let proof = attested.proofs.get(&key)?;
                 let commit = Some(proof.commit.clone());
                 Some(found(&proof.command, proof.at.clone(), proof.agent.clone(), commit))
@@ -185,10 +182,9 @@ impl VerifiedPlace<'_> {
         let needed = candidates.iter().flat_map(|candidate| {
             let path = candidate.version.path.to_string();
             let actions = gate::needs(self.policy, &path);
-            actions.into_iter().filter_map(move |action| Some((path.clone(), action.id.clone())))
+            actions.into_iter().map(move |action| (path.clone(), action.id.clone()))
         });
-        let mut proofs: Vec<FoundProof> =
-            needed.filter_map(|(path, action)| proof(&path, &action)).collect();
+        let mut proofs: Vec<FoundProof> = needed.filter_map(|(path, action)| proof(&path, &action)).collect();
         let open: Vec<FileToVerify> = candidates
             .into_iter()
             .filter(|candidate| {
@@ -214,14 +210,12 @@ impl VerifiedPlace<'_> {
             })
             .collect();
         // Files whose names alone do not say what they need.
-        for standing in &verdict.standings {
-            let is_listed = |known: &FoundProof| {
-                known.action == standing.action && known.path.to_string() == standing.path
-            };
-            if !proofs.iter().any(is_listed) {
-                proofs.extend(proof(&standing.path, &standing.action));
-            }
-        }
+        let listed: BTreeSet<(String, String)> =
+            proofs.iter().map(|proof| (proof.path.to_string(), proof.action.clone())).collect();
+        let is_new =
+            |standing: &&FileStanding| !listed.contains(&(standing.path.clone(), standing.action.clone()));
+        let unnamed = verdict.standings.iter().filter(is_new);
+        proofs.extend(unnamed.filter_map(|standing| proof(&standing.path, &standing.action)));
         proofs.sort_by(|one, other| (&one.action, &one.path).cmp(&(&other.action, &other.path)));
         missing.sort_by(|one, other| (&one.action, &one.path).cmp(&(&other.action, &other.path)));
         let files: BTreeSet<&str> = missing.iter().map(|one| one.path.as_str()).collect();

@@ -150,8 +150,7 @@ fn statement(
         let command = told.entry(&proof.command).or_insert_with(|| {
             look.public(&proof.command, &repository.root).unwrap_or_else(|| WITHHELD.to_owned())
         });
-        let run =
-            AttestedRun::passed(&proof.action, command.clone(), proof.at.clone(), proof.agent.clone());
+        let run = AttestedRun::passed(&proof.action, command.clone(), proof.at.clone(), proof.agent.clone());
         contents.add(run, &proof.path, &proof.content);
     }
     contents.unproven = verified
@@ -262,11 +261,7 @@ impl AttestOutput<'_> {
             (AttestedState::Written, _) => format!("{GOOD}attested{GOOD:#}  {short}\n"),
         };
         for (action, files) in &self.actions {
-            text.push_str(&format!(
-                "  {STRONG}{}{STRONG:#}: {}\n",
-                visible(action),
-                counted(*files, "file")
-            ));
+            text.push_str(&format!("  {STRONG}{}{STRONG:#}: {}\n", visible(action), counted(*files, "file")));
         }
         if !self.missing.is_empty() {
             text.push_str(&format!(

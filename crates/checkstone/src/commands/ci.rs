@@ -89,7 +89,8 @@ pub(crate) fn run(arguments: &CiArguments, printer: &Printer) -> Result<ExitCode
     let user_file = environment::configuration_file();
     let policies =
         RangePolicies::read(&repository, &git, (&range.base, &range.head.id), user_file.as_deref())?;
-    let (end, policy) = chosen(arguments.policy, &policies, &base, printer)?;
+    let shown = base_commit::short(&base);
+    let (end, policy) = chosen(arguments.policy, &policies, shown, printer)?;
     let mut verified =
         Verification { needed: 0, missing: Vec::new(), proofs: Vec::new(), ignored: Vec::new() };
     if let Some(policy) = &policy {
@@ -105,7 +106,7 @@ pub(crate) fn run(arguments: &CiArguments, printer: &Printer) -> Result<ExitCode
     for ignored in &verified.ignored {
         printer.warning(Warning::new(sentence(ignored)));
     }
-    let output = CiOutput::of(&base, &range, end, policies.changes, &verified);
+    let output = CiOutput::of(shown, &range, end, policies.changes, &verified);
     write_reports(arguments, &output)?;
     match arguments.json {
         true => printer.json(&output)?,
@@ -154,7 +155,10 @@ fn sentence(ignored: &IgnoredNote) -> String {
         ),
         IgnoredNote::Lines { commit, count } => {
             let (lines, verb) = (counted(*count, "line"), if *count == 1 { "is" } else { "are" });
-            format!("{lines} in the note of {} {verb} not an attestation of it and {verb} ignored", head(commit, 7))
+            format!(
+                "{lines} in the note of {} {verb} not an attestation of it and {verb} ignored",
+                head(commit, 7)
+            )
         }
     }
 }

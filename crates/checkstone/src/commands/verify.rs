@@ -83,8 +83,7 @@ fn verify(
     let state = journal_access::state_directory()?;
     let mut journal = journal_access::open_existing(&state)?;
     let place = VerifiedPlace { repository: &repository, policy: &policy, git: &git };
-    let mut all =
-        Verification { needed: 0, missing: Vec::new(), proofs: Vec::new(), ignored: Vec::new() };
+    let mut all = Verification { needed: 0, missing: Vec::new(), proofs: Vec::new(), ignored: Vec::new() };
     for part in parts {
         let verified =
             place.verify(journal.as_mut(), part).map_err(|error| match (&arguments.revision, error) {

@@ -103,7 +103,7 @@ fn what_cannot_be_attested_is_an_error_with_a_hint() {
             "error: there is no commit `nope` here\nhint: fetch it first, or name another one\n",
         ),
         (
-            &["attest", "--base", "--output=x"],
+            &["attest", "--base=--output=x"],
             3,
             "error: there is no commit `--output=x` here\nhint: fetch it first, or name another one\n",
         ),
@@ -148,7 +148,8 @@ fn machines_that_attest_the_same_commit_at_once_all_stay() {
         command.env("GIT_CONFIG_KEY_0", "user.useConfigOnly").env("GIT_CONFIG_VALUE_0", "true");
         command.start_with("")
     });
-    let said = format!("attested  [hash]\n  python-tests: 1 file\npushed as `refs/notes/checkstone`\n{RECORD}");
+    let said =
+        format!("attested  [hash]\n  python-tests: 1 file\npushed as `refs/notes/checkstone`\n{RECORD}");
     for child in pushing {
         assert_eq!(redacted(finish(child).to_string()), answer(0, &said, ""));
     }
@@ -186,5 +187,5 @@ fn secrets_and_homes_stay_here() {
     let runs = work.noted(&machine.id("HEAD")).remove(0)["predicate"]["runs"].take();
     let commands: Vec<&str> =
         runs.as_array().unwrap().iter().map(|run| run["command"].as_str().unwrap()).collect();
-    assert_eq!(commands, ["(withheld)", "pytest --rootdir=the repository"]);
+    assert_eq!(commands, ["(withheld: it looks like a secret)", "pytest --rootdir=the repository"]);
 }

@@ -41,7 +41,7 @@ fn action() -> (Vec<Step>, BTreeMap<String, String>) {
             ("if", _) => steps.last_mut().unwrap().condition = Some(value),
             ("run", _) => steps.last_mut().unwrap().run = value,
             (_, true) => steps.last_mut().unwrap().environment.push((key.to_owned(), value)),
-            _ => assert!(["shell", "env"].contains(&key), "{line}"),
+            _ => assert!(matches!(key, "shell" | "env"), "{line}"),
         }
     }
     (steps, inputs)
@@ -65,7 +65,9 @@ fn run_action(machine: &Machine<'_>, with: &[(&str, &str)], github: &[(&str, &st
     };
     let mut answers: Vec<Answer> = Vec::new();
     for step in steps {
-        if step.condition.is_some_and(|condition| condition == "inputs.prove != ''" && inputs["prove"].is_empty())
+        if step
+            .condition
+            .is_some_and(|condition| condition == "inputs.prove != ''" && inputs["prove"].is_empty())
         {
             continue;
         }

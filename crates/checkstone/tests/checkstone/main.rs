@@ -11,8 +11,8 @@
 
 mod agreement;
 mod asked_for;
-mod attest;
 mod at_turn_start;
+mod attest;
 mod autosave;
 mod check;
 mod checkpoint;

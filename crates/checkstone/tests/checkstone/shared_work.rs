@@ -38,7 +38,10 @@ impl SharedWork {
         let work = Self { sandbox };
         let first = work.machine("first");
         first.write("calc.py", "def add(a, b):\n    return a - b\n");
-        first.write("tests/test_calc.py", "from calc import add\n\n\ndef test_add():\n    assert add(1, 1) == 2\n");
+        first.write(
+            "tests/test_calc.py",
+            "from calc import add\n\n\ndef test_add():\n    assert add(1, 1) == 2\n",
+        );
         first.write("checkstone.toml", PYTHON);
         first.commit("begin");
         first.git(&["push", "--quiet", "origin", "main"]);

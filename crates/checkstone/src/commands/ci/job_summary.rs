@@ -59,9 +59,8 @@ fn line(text: &str) -> String {
 /// The same, with what stands in backticks as code.
 fn code(text: &str) -> String {
     let mut shown = String::new();
-    for (index, part) in text.split('`').enumerate() {
-        let part = line(part);
-        shown.push_str(&if index % 2 == 1 { format!("<code>{part}</code>") } else { part });
+    for (index, part) in line(text).split('`').enumerate() {
+        shown.push_str(&if index % 2 == 1 { format!("<code>{part}</code>") } else { part.to_owned() });
     }
     shown
 }

@@ -15,7 +15,8 @@ pub(super) fn report(output: &CiOutput<'_>) -> String {
     for (action, path, say) in cases {
         let (action, path) = (attribute(action), attribute(path));
         match say {
-            None => text.push_str(&format!("<testcase classname=\"{action}\" name=\"{path}\" file=\"{path}\"/>\n")),
+            None => text
+                .push_str(&format!("<testcase classname=\"{action}\" name=\"{path}\" file=\"{path}\"/>\n")),
             Some(say) => text.push_str(&format!(
                 "<testcase classname=\"{action}\" name=\"{path}\" file=\"{path}\">\
                  <failure type=\"unproven\" message=\"Nothing has proven this content. {}\"/></testcase>\n",

@@ -12,10 +12,8 @@ const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 pub(super) fn report(output: &CiOutput<'_>) -> Result<String, CommandError> {
     let says: BTreeMap<&str, &str> =
         output.missing.iter().map(|missing| (missing.action.as_str(), missing.say.as_str())).collect();
-    let rules: Vec<Value> = says
-        .iter()
-        .map(|(action, say)| json!({"id": action, "shortDescription": {"text": say}}))
-        .collect();
+    let rules: Vec<Value> =
+        says.iter().map(|(action, say)| json!({"id": action, "shortDescription": {"text": say}})).collect();
     let results: Vec<Value> = output
         .missing
         .iter()
