@@ -113,15 +113,22 @@ impl Answer {
         let append = |said: &mut String| *said = format!("{said}\n{note}");
         match &mut self {
             Self::Pass => return Self::Notify { to_person: note },
-            Self::Notify { to_person } | Self::Continue { to_person: Some(to_person), .. } => {
-                append(to_person)
-            }
+            Self::Notify { to_person }
+            | Self::Continue { to_person: Some(to_person), .. }
+            | Self::Context { to_person, .. } => append(to_person),
             // How to switch it off stays at the end.
             Self::Hold { to_person: Some(said), .. } => *said = format!("{note}\n{said}"),
             Self::Hold { to_person, .. } | Self::Continue { to_person, .. } => *to_person = Some(note),
-            Self::Context { .. } => {}
         }
         self
+    }
+
+    /// What the person alone is told.
+    pub fn to_person(self) -> Option<String> {
+        match self {
+            Self::Notify { to_person } => Some(to_person),
+            _ => None,
+        }
     }
 
     fn execution(&self) -> Option<&Value> {

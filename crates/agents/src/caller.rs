@@ -25,11 +25,6 @@ pub struct CallerMarks {
 
 /// Hosts that run the hooks in other clients' settings, by the folder of their transcripts.
 const STRANGERS: &[(&str, &str, CallerMarks)] = &[
-    (
-        "Droid",
-        ".factory",
-        CallerMarks { fields: &["tool_execution_count", "session_duration_ms"], variable: None },
-    ),
     ("Cursor", ".cursor", CallerMarks { fields: &["cursor_version"], variable: Some("CURSOR_VERSION") }),
     // Its own folder is called as people call theirs: `~/Code`.
     ("VS Code", "workspaceStorage", CallerMarks { fields: &["hookEventName"], variable: None }),
@@ -94,7 +89,8 @@ mod tests {
             (None, &["crons"], &[], qwen),
             (Some("/home/dev/.copilot/session-state/1/events.jsonl"), &[], &[], copilot),
             (None, &[], &["COPILOT_CLI"], copilot),
-            (Some("/home/dev/.factory/sessions/-p/1.jsonl"), &[], &[], Caller::Stranger("Droid")),
+            (Some("/home/dev/.factory/sessions/-p/1.jsonl"), &[], &[], Caller::Host(Agent::Droid)),
+            (None, &["tool_execution_count"], &[], Caller::Host(Agent::Droid)),
             (None, &["cursor_version"], &[], Caller::Stranger("Cursor")),
             (None, &["hookEventName"], &[], Caller::Stranger("VS Code")),
         ] {

@@ -48,6 +48,8 @@ pub struct PayloadForm {
     pub events: &'static [(&'static str, EventKind)],
     /// Payloads that name no event are of the first of these whose field they have.
     pub unnamed_events: &'static [(&'static str, EventKind)],
+    /// Where this variable is set it tells of no prompt, so a session that begins or goes on opens a turn.
+    pub silent_prompts_with: Option<&'static str>,
     /// The field with its own id of the turn.
     pub turn: Option<&'static str>,
     /// The field with the agent's last words.

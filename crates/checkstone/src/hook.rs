@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ::stop::{ClientEvent, SAME_DELIVERY, StopSettings, Stopwatch, Workplace, append_to_log};
-use agents::{Answer, Caller, Event, Payload};
+use agents::{Answer, Caller, Event, Payload, host};
 use autosave::Wish;
 use jiff::Timestamp;
 use journal::{Journal, OpenFor};
@@ -66,7 +66,13 @@ pub(crate) fn answer(agent: Agent, bytes: &[u8], stopwatch: Stopwatch) -> Option
         (Caller::Stranger(title), _) => stranger::pass(&event, title),
         (_, Event::Stop) => stop::decide(event),
         (_, Event::PromptSubmitted) => prompt::record(event),
-        (_, Event::SessionStart { source }) => session_start::tell(&event, &source),
+        (_, Event::SessionStart { source }) => {
+            let told = session_start::tell(&event, &source);
+            match host(agent).payload.silent_prompts_with.and_then(environment::read) {
+                Some(_) => told.with_note(prompt::open(event).to_person()),
+                None => told,
+            }
+        }
         _ => record_session(event),
     };
     decision.render(agent, &kind, environment::hold_form(agent))

@@ -12,6 +12,7 @@ macro_rules! each_host {
             Qwen qwen,
             Opencode opencode,
             Copilot copilot,
+            Droid droid,
         }
     };
 }

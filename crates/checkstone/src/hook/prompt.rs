@@ -19,10 +19,12 @@ use crate::background;
 use crate::error::CommandError;
 use crate::saving_environment;
 
-pub(crate) fn record(mut event: ClientEvent) -> Answer {
-    if !event.payload.opens_turn() {
-        return Answer::Pass;
-    }
+pub(crate) fn record(event: ClientEvent) -> Answer {
+    if event.payload.opens_turn() { open(event) } else { Answer::Pass }
+}
+
+/// Opens a turn at the event, which is a prompt or stands for one.
+pub(crate) fn open(mut event: ClientEvent) -> Answer {
     let workplace = Workplace::find(&event.cwd, event.settings.user_file.as_deref());
     let wish = Wish::of(&workplace, &event.cwd, &saving_environment::switches());
     // Whoever switches the gate off while the agent works must be noticed, once there is a record.

@@ -35,6 +35,7 @@ pub(super) static HOST: Host = Host {
             ("SessionEnd", EventKind::SessionEnd),
         ],
         unnamed_events: &[],
+        silent_prompts_with: None,
         turn: Some("turn_id"),
         last_text: Some("last_assistant_message"),
         has_empty_prompts: false,

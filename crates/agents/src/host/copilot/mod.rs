@@ -46,6 +46,7 @@ pub(super) static HOST: Host = Host {
             ("prompt", EventKind::PromptSubmitted),
             ("reason", EventKind::SessionEnd),
         ],
+        silent_prompts_with: None,
         turn: None,
         last_text: None,
         wraps_context: false,

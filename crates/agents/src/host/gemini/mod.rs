@@ -36,6 +36,7 @@ pub(super) static HOST: Host = Host {
             ("SessionEnd", EventKind::SessionEnd),
         ],
         unnamed_events: &[],
+        silent_prompts_with: None,
         turn: None,
         last_text: Some("prompt_response"),
         has_empty_prompts: false,

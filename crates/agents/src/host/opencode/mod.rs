@@ -31,6 +31,7 @@ pub(super) static HOST: Host = Host {
             ("dispose", EventKind::SessionEnd),
         ],
         unnamed_events: &[],
+        silent_prompts_with: None,
         turn: Some("prompt_id"),
         last_text: Some("last_assistant_message"),
         wraps_context: false,

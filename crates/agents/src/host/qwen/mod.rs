@@ -38,6 +38,7 @@ pub(super) static HOST: Host = Host {
             ("SessionEnd", EventKind::SessionEnd),
         ],
         unnamed_events: &[],
+        silent_prompts_with: None,
         turn: Some("prompt_id"),
         last_text: Some("last_assistant_message"),
         wraps_context: false,

@@ -49,21 +49,20 @@ fn l16_a_stop_that_comes_by_two_registrations_is_held_once() {
     assert_eq!(world.holds(), [1]);
 }
 
-/// As Droid 0.215.0 calls a hook, VS Code by its documentation.
+/// Cursor and VS Code by their documentation.
 #[test]
 fn l16_a_host_that_is_not_understood_passes_and_the_person_is_told_once() {
     let world = World::new(PYTHON);
-    let droid = json!({
-        "hook_event_name": "Stop", "session_id": "9dbb", "message_id": "b243", "tool_execution_count": 0, "elapsed_time": 2399,
-        "cwd": world.repository, "stop_hook_active": false, "permission_mode": "auto-high",
-        "transcript_path": world.home.join(".factory/sessions/-r/9dbb.jsonl"),
+    let cursor = json!({
+        "hook_event_name": "Stop", "session_id": "9dbb", "cursor_version": "2.0", "cwd": world.repository,
+        "stop_hook_active": false, "transcript_path": null,
     });
     let editor = json!({
         "hookEventName": "Stop", "session_id": "1", "timestamp": "2026-11-15T15:48:18.199Z", "cwd": world.repository,
         "transcript_path": world.home.join("x.json"), "stop_hook_active": false,
     });
     world.write(FILE, "def add(a, b):\n    return a + b\n");
-    for (payload, title) in [(droid, "Droid"), (editor, "VS Code")] {
+    for (payload, title) in [(cursor, "Cursor"), (editor, "VS Code")] {
         let told = answer(world.hook("claude"), &payload).notifies();
         let expected = format!(
             "[checkstone] {title} runs the hooks that are registered for Claude Code. Nothing is checked there: what it \
