@@ -130,7 +130,7 @@ impl Run {
             let event: Value = serde_json::from_str(line).unwrap_or_default();
             matches!(
                 event.get("type").and_then(Value::as_str),
-                Some("result" | "turn.completed" | "step_finish")
+                Some("result" | "turn.completed" | "step_finish" | "completion")
             )
         };
         self.lines.iter().rev().find(|(_, line)| is_end(line)).map(|(at, _)| *at)

@@ -92,11 +92,7 @@ pub(super) static HOST: Host = Host {
         hand_written: None,
         has_execution_switches: false,
     },
-    variables: HostVariables {
-        session: None,
-        calls: Some("FACTORY_EXEC_TARGET_AUTONOMY"),
-        quiet: &[],
-    },
+    variables: HostVariables { session: None, calls: Some("FACTORY_EXEC_TARGET_AUTONOMY"), quiet: &[] },
     transcripts: TranscriptPlaces {
         of_session: None,
         all: transcript_places::all,

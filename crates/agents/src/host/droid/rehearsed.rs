@@ -13,9 +13,7 @@ pub(super) fn stop() -> Value {
 }
 
 pub(super) fn records(turn: &RehearsedTurn<'_>) -> Vec<Value> {
-    let message = |id: &str, role: &str, content: Value| {
-        json!({"type": "message", "id": id, "timestamp": turn.now, "message": {"role": role, "content": content}})
-    };
+    let message = |id: &str, role: &str, content: Value| json!({"type": "message", "id": id, "timestamp": turn.now, "message": {"role": role, "content": content}});
     let call = |id: &str, name: &str, input: Value| {
         let block = json!({"type": "tool_use", "id": id, "name": name, "input": input});
         message(&format!("call {id}"), "assistant", json!([block]))

@@ -28,7 +28,9 @@ pub(super) static CLIENT: ClientForm = ClientForm {
         words.map(str::to_owned).to_vec()
     },
     environment: |client, command| {
-        command.env("FACTORY_API_KEY", "fk-none").env("FACTORY_RUNTIME_SETTINGS_PATH", client.home.join(MODEL));
+        command
+            .env("FACTORY_API_KEY", "fk-none")
+            .env("FACTORY_RUNTIME_SETTINGS_PATH", client.home.join(MODEL));
     },
     chat: Some(ChatDialect {
         tools: ["Execute", "Read", "Create", "Edit"],

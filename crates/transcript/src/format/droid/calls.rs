@@ -10,7 +10,7 @@ use crate::model::{Call, Kind};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct ToolInput<'a> {
+struct DroidInput<'a> {
     #[serde(borrow)]
     command: Option<RawJson<'a>>,
     #[serde(borrow)]
@@ -24,13 +24,13 @@ struct ToolInput<'a> {
     #[serde(borrow)]
     input: Option<RawJson<'a>>,
     #[serde(borrow)]
-    changes: Vec<Change<'a>>,
+    changes: Vec<PartChange<'a>>,
 }
 
 /// One of several edits of a file.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Change<'a> {
+struct PartChange<'a> {
     #[serde(borrow)]
     old_str: Option<RawJson<'a>>,
     #[serde(borrow)]
@@ -46,7 +46,7 @@ pub(super) fn call(id: String, tool: String, input: Option<RawJson<'_>>) -> Call
         _ => Kind::Other,
     };
     let mut call = Call { id, tool, kind, ..Call::default() };
-    let input = input.and_then(|input| json_reader::from_str::<ToolInput<'_>>(input.get()).ok());
+    let input = input.and_then(|input| json_reader::from_str::<DroidInput<'_>>(input.get()).ok());
     let input = input.unwrap_or_default();
     match (kind, call.tool.as_str()) {
         (Kind::Other, _) => {}
@@ -65,7 +65,7 @@ pub(super) fn call(id: String, tool: String, input: Option<RawJson<'_>>) -> Call
     call
 }
 
-impl ToolInput<'_> {
+impl DroidInput<'_> {
     fn edits(&self, path: &str) -> Vec<FileEdit> {
         let part = |[old, new]: [Option<RawJson<'_>>; 2]| {
             Some(FileEdit::of_part(path, content::literal(old)?, content::literal(new)?))

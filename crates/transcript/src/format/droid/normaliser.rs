@@ -39,13 +39,13 @@ struct DroidMessage<'a> {
     #[serde(borrow)]
     role: Text<'a>,
     #[serde(borrow, default)]
-    content: Content<'a, Block<'a>>,
+    content: Content<'a, DroidBlock<'a>>,
     /// Who sees it, if not both the person and the model.
     visibility: Option<Present>,
 }
 
 #[derive(Deserialize)]
-struct Block<'a> {
+struct DroidBlock<'a> {
     #[serde(borrow, rename = "type")]
     kind: Text<'a>,
     #[serde(borrow)]
@@ -77,7 +77,7 @@ pub(super) fn record(line: &str) -> Record {
 }
 
 impl DroidLine<'_> {
-    fn blocks(&self) -> &[Block<'_>] {
+    fn blocks(&self) -> &[DroidBlock<'_>] {
         match &self.message.content {
             Content::Blocks(blocks) => blocks,
             Content::Text(_) => &[],
@@ -132,7 +132,7 @@ fn assistant(line: &DroidLine<'_>) -> Record {
     record
 }
 
-fn result(line: &DroidLine<'_>, block: &Block<'_>) -> CallResult {
+fn result(line: &DroidLine<'_>, block: &DroidBlock<'_>) -> CallResult {
     let literals = block.content.map(content::literals).unwrap_or_default();
     let exit_code = literals.last().copied().and_then(exit_code);
     let outcome = match (exit_code, block.is_error) {

@@ -148,7 +148,7 @@ fn edits_and_files() {
         (Kind::Read, "/r/a.py".to_owned(), 0),
         (Kind::Edit, "/r/a.py".to_owned(), 1),
         (Kind::Write, "/r/b.py".to_owned(), 1),
-        (Kind::Edit, "/r/c.py".to_owned(), 1),
+        (Kind::Write, "/r/c.py".to_owned(), 1),
     ];
     assert_eq!(calls.collect::<Vec<_>>(), expected);
     assert_eq!(made(&reading, "r").outcome, Outcome::Ok);
