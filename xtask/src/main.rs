@@ -4,6 +4,7 @@
 
 mod archive;
 mod bench;
+mod book;
 mod clients;
 mod cluster;
 mod dependencies;
@@ -99,6 +100,8 @@ enum Command {
         #[arg(long, default_value_t = 17)]
         seed: u64,
     },
+    /// Build the documents as a book with search, and follow its links
+    Book,
     /// Make the pictures in `docs/pictures`, on the screens of the real clients
     Pictures,
     Release(release::ReleaseArguments),
@@ -309,6 +312,7 @@ fn main() -> ExitCode {
         Command::Schemas => write_schemas(),
         Command::Summaries { only } => summaries::record(&only),
         Command::Secrets { seed } => secrets::run(seed).map(|_| ()),
+        Command::Book => book::build().map(drop),
         Command::Pictures => pictures::make(),
         Command::Release(arguments) => release::run(&arguments),
         Command::UntilFailure { program, arguments } => mutants::run_until_failure(&program, &arguments),
@@ -433,6 +437,7 @@ fn soak(counts: &Soak) -> Result<(), String> {
     });
     steps.run("the clients' previous versions", || clients::test(Generation::Previous, &Agent::ALL));
     steps.run("packages, built and installed", || trial::whole(counts.program.as_deref()));
+    steps.run("the book", book::build);
     steps.run("fuzzing", || fuzz::all(counts.fuzz_seconds));
     steps.finish()
 }

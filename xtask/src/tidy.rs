@@ -9,6 +9,7 @@ mod type_names;
 
 use std::process::Command;
 
+use crate::book;
 use crate::links;
 use crate::process;
 use crate::root;
@@ -63,6 +64,7 @@ pub(crate) fn check() -> Result<Done, String> {
     for name in tracked.iter().filter(|name| name.ends_with(".md")) {
         wrong.extend(links::broken(name, &read(name)?));
     }
+    wrong.extend(book::left_out(&tracked, &read("docs/SUMMARY.md")?));
     let sources = sources()?;
     wrong.extend(crate_graph::wrong(&sources)?);
     wrong.extend(module_graph::wrong(&sources));

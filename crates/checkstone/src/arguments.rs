@@ -16,17 +16,17 @@ pub(crate) const VERSION: &str = env!("CHECKSTONE_VERSION");
 
 /// Hold points for AI coding agents
 ///
-/// checkstone stands at the boundaries of an agent's work (Claude Code, Gemini CLI, Codex CLI) and verifies
-/// what was done, records it durably and makes it resumable.
+/// checkstone checks what an AI coding agent really did before the agent may stop, saves its work, and lets it go on
+/// later from where it was.
 #[derive(Debug, Parser)]
 #[command(name = "checkstone", version = VERSION, max_term_width = MOST_COLUMNS, after_help = format!("Examples:
   checkstone demo
   checkstone init
   checkstone doctor
   checkstone check
-  checkstone replay ~/.claude/projects --policy checkstone.toml
+  checkstone replay ~/.claude/projects
 
-{}", exit_codes_help()))]
+{}", exit_codes_help(help_width())))]
 pub(crate) struct Arguments {
     /// Without one, what is on here and what to do next are shown.
     #[command(subcommand)]

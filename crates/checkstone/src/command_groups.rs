@@ -72,7 +72,8 @@ pub(crate) fn help(program: &clap::Command, with_plumbing: bool, width: usize) -
     if !with_plumbing {
         text.push_str("What clients and scripts call: `checkstone help --all`\n");
     }
-    text.push_str("One command: `checkstone COMMAND --help`. For a bug report: `checkstone version`\n\n");
+    let more = "One command: `checkstone COMMAND --help`. For a bug report: `checkstone version`";
+    let _ = writeln!(text, "{}\n", wrap(more, 0, Some(width)));
     if let Some(after) = program.get_after_help() {
         let _ = writeln!(text, "{after}");
     }

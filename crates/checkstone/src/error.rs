@@ -7,7 +7,7 @@ use std::io;
 use std::process::ExitCode;
 
 use files::FileError;
-use text::error_chain;
+use text::{error_chain, wrap};
 
 /// What kind of trouble ended a command; its number is the exit code.
 #[derive(Clone, Copy, Debug)]
@@ -52,8 +52,10 @@ const EXIT_CODES: [(u8, &str, &str); 8] = {
 };
 
 /// The exit codes as the last part of the help.
-pub(crate) fn exit_codes_help() -> String {
-    let rows = EXIT_CODES.map(|(code, name, meaning)| format!("\n  {code:<3}  {name:<11}  {meaning}"));
+pub(crate) fn exit_codes_help(width: usize) -> String {
+    let rows = EXIT_CODES.map(|(code, name, meaning)| {
+        format!("\n  {code:<3}  {name:<11}  {}", wrap(meaning, 20, Some(width)))
+    });
     format!("Exit codes (`check`: 2 for every error; `hook`: always 0):{}", rows.concat())
 }
 

@@ -9,8 +9,9 @@ use serde::Serialize;
 use similar::TextDiff;
 use transcript::{Agent, visible};
 
-use crate::confirmation::{self, confirmed};
+use crate::confirmation::{self, Reply};
 use crate::error::{CommandError, ErrorKind};
+use crate::home_relative::home_relative;
 use crate::installed;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 use crate::settings_file::SettingsFile;
@@ -145,6 +146,20 @@ impl FileChange {
         text
     }
 
+    /// One line before it is done.
+    fn planned(&self) -> String {
+        let notes = || self.notes.iter().map(|note| format!("  {DOUBTFUL}→{DOUBTFUL:#} {}\n", visible(note)));
+        match self.state {
+            ChangeState::Changed => {
+                let file = home_relative(&self.path);
+                let line = format!("{GOOD}+{GOOD:#} {STRONG}{}{STRONG:#}: `{file}`\n", self.subject);
+                std::iter::once(line).chain(notes()).collect()
+            }
+            ChangeState::Unchanged => String::new(),
+            ChangeState::Refused => self.line(),
+        }
+    }
+
     fn line(&self) -> String {
         let (style, mark) = match self.state {
             ChangeState::Changed => (GOOD, '✓'),
@@ -166,6 +181,8 @@ pub(crate) struct Manner {
     pub(crate) dry_run: bool,
     pub(crate) yes: bool,
     pub(crate) json: bool,
+    /// Show the differences, also where nobody is asked.
+    pub(crate) diff: bool,
 }
 
 /// What came of the question.
@@ -179,7 +196,7 @@ pub(crate) enum Answer {
 }
 
 impl Manner {
-    /// Shows the diffs and asks, where there is something to do and somebody to ask.
+    /// Shows in a few lines what is to be done and asks once; the diffs come for those who want them.
     pub(crate) fn ask(
         self,
         changes: &[&FileChange],
@@ -187,10 +204,10 @@ impl Manner {
         printer: &Printer,
     ) -> Result<Answer, CommandError> {
         let pending: Vec<_> = changes.iter().filter(|change| change.state == ChangeState::Changed).collect();
-        if !self.json {
-            for change in &pending {
-                printer.text(&format!("{}\n", change.shown_diff()));
-            }
+        let show_diffs =
+            || pending.iter().for_each(|change| printer.text(&format!("{}\n", change.shown_diff())));
+        if !self.json && (self.dry_run || self.diff) {
+            show_diffs();
         }
         if self.dry_run || pending.is_empty() {
             return Ok(Answer::Nothing);
@@ -198,12 +215,20 @@ impl Manner {
         if self.yes {
             return Ok(Answer::Go);
         }
-        let preview = "pass `--yes`, or preview with `--dry-run`";
+        if !self.json {
+            let planned: String = changes.iter().map(|change| change.planned()).collect();
+            printer.text(&format!("To be changed:\n{planned}"));
+        }
+        let preview = "pass `--yes`, or see the differences with `--dry-run`";
         confirmation::must_be_possible("nothing changed", self.json, preview)?;
-        let refused: Vec<_> =
-            changes.iter().copied().filter(|change| change.state == ChangeState::Refused).collect();
-        printer.text(&told(&refused));
-        Ok(if confirmed(question)? { Answer::Go } else { Answer::No })
+        loop {
+            match confirmation::asked(question, "d shows the differences")? {
+                Reply::Yes => return Ok(Answer::Go),
+                Reply::No => return Ok(Answer::No),
+                Reply::Other(word) if word == "d" => show_diffs(),
+                Reply::Other(_) => return Ok(Answer::No),
+            }
+        }
     }
 }
 

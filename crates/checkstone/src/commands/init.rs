@@ -35,8 +35,8 @@ use crate::settings_file::SettingsFile;
 
 /// Register the hooks in the clients that are installed, and give this repository a policy
 ///
-/// Finds the clients that are here and what kind of repository this is, shows what it will do as a diff,
-/// and asks once; where nobody can be asked, it needs `--yes`. Entries are put behind what is there, and nothing else
+/// Finds the clients that are here and what kind of repository this is, shows what it will change and what it will ask an
+/// agent for, and asks you once; without a terminal it needs `--yes`. Entries are put behind what is there, and nothing else
 /// in a file is touched: order, comments and layout stay, a link stays a link, and a backup is kept. A file that is
 /// not surely understood stays as it is. Running it again changes nothing. `checkstone uninstall` takes it all back. If an
 /// agent runs it, you are told.
@@ -76,6 +76,9 @@ pub(crate) struct InitArguments {
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
+    /// Show every difference before it is made, as `--dry-run` does
+    #[arg(long)]
+    diff: bool,
     /// Print JSON (schemas/init.schema.json); needs `--yes` or `--dry-run`
     #[arg(long)]
     json: bool,
@@ -116,7 +119,8 @@ pub(crate) fn run(arguments: &InitArguments, printer: &Printer) -> Result<ExitCo
     }
     let policy = root.as_deref().map(|root| NewPolicy::of_repository(root, &arguments.preset));
     let mut policy = policy.map(|policy| (plan_policy(&policy), policy));
-    let manner = Manner { dry_run: arguments.dry_run, yes: arguments.yes, json: arguments.json };
+    let manner =
+        Manner { dry_run: arguments.dry_run, yes: arguments.yes, json: arguments.json, diff: arguments.diff };
     let changes = clients.iter().map(|client| &client.change);
     let changes = changes.chain(git_hooks.iter().map(|hook| &hook.change));
     let changes: Vec<&FileChange> = changes.chain(policy.as_ref().map(|(change, _)| change)).collect();
@@ -589,7 +593,7 @@ impl Report {
         if self.dry_run && has_changed {
             text.push_str("Nothing was changed: this was only shown.\n");
         } else if has_changed {
-            text.push_str("Next: `checkstone doctor` proves that the hooks fire.\n");
+            text.push_str("Next: `checkstone doctor` proves that the hooks fire. `checkstone uninstall` undoes all of this.\n");
             text.extend(self.proposal.iter().map(|proposal| format!("{FAINT}{proposal}{FAINT:#}\n")));
         }
         text

@@ -31,7 +31,7 @@ use crate::unproven_work::UnprovenWork;
   checkstone session --slug parser
   checkstone session --off --agent claude
   checkstone session --list
-  checkstone session --agent codex --id 01a1ddc9-9555-7810-a9fe-42b83e4879c4 --tmux %3
+  checkstone session --agent codex --id 01a1ddc9-9555-7810-a9fe-42b83e4879c4 --new --tmux %3
   checkstone session --agent gemini --json")]
 pub(crate) struct SessionArguments {
     /// Set the work item whose plan is looked at; an empty one takes it away
@@ -58,6 +58,9 @@ pub(crate) struct SessionArguments {
     /// The client's own id of the session
     #[arg(long, value_name = "ID", requires = "agent")]
     id: Option<String>,
+    /// The session with this id was not seen by any hook yet; without this, an id that is not known is refused
+    #[arg(long, requires = "id")]
+    new: bool,
     #[command(flatten)]
     repository: RepositoryArgument,
     /// Print JSON (schemas/session.schema.json, with --list schemas/session-list.schema.json)
@@ -79,7 +82,7 @@ pub(crate) fn run(arguments: &SessionArguments, printer: &Printer) -> Result<Exi
         let listed = listed(&arguments.repository.find()?, &state, journal.as_mut())?;
         return printer.answer(arguments.json, &listed, || listed.text(printer.width()));
     }
-    let session = find(arguments, journal.as_mut(), root.as_deref())?;
+    let session = find(arguments, &state, journal.as_mut(), root.as_deref())?;
     if let Some(slug) = arguments.slug.as_deref()
         && !slug.is_empty()
         && !stop::is_slug(slug)
@@ -237,11 +240,18 @@ struct PaneOutput {
 
 fn find(
     arguments: &SessionArguments,
+    state: &Path,
     journal: Option<&mut Journal>,
     root: Option<&Path>,
 ) -> Result<AgentSession, CommandError> {
     let found = match (arguments.agent.map(Agent::from), &arguments.id) {
-        (Some(agent), Some(id)) => Some(AgentSession { agent, id: id.clone() }),
+        (Some(agent), Some(id)) => {
+            let session = AgentSession { agent, id: id.clone() };
+            if !arguments.new {
+                must_be_known(&session, state, journal)?;
+            }
+            Some(session)
+        }
         (Some(agent), None) => AgentSession::latest(agent, journal, root)?,
         _ => AgentSession::calling(journal, root)?,
     };
@@ -254,6 +264,35 @@ fn find(
         None => CommandError::not_found("no agent's session is running this command")
             .hint("have the agent run it, or name the session with `--agent` and `--id`"),
     })
+}
+
+/// An id that was mistyped must not become a session of its own, which nobody would ever be in.
+fn must_be_known(
+    session: &AgentSession,
+    state: &Path,
+    mut journal: Option<&mut Journal>,
+) -> Result<(), CommandError> {
+    let name = session.agent.name();
+    let is_own = AgentSession::caller() == Some((session.agent, Some(session.id.clone())));
+    if is_own
+        || switch::is_off(state, name, &session.id)
+        || session.recorded(journal.as_deref_mut())?.is_some()
+    {
+        return Ok(());
+    }
+    let seen = match journal {
+        Some(journal) => journal.read(|reader| reader.recent_sessions(stop::SESSIONS_LOOKED_AT))?,
+        None => Vec::new(),
+    };
+    let of_client = seen.iter().filter(|seen| seen.agent == name).map(|seen| seen.client_id.as_str());
+    let hint = match text::nearest(&session.id, of_client) {
+        Some(near) => format!("did you mean `{}`?", visible(&near)),
+        None => "`checkstone session --list` lists those that were seen here; \
+                 `--new` is for one that no hook has seen yet"
+            .to_owned(),
+    };
+    Err(CommandError::not_found(format!("no session `{}` of {name} is recorded", visible(&session.id)))
+        .hint(hint))
 }
 
 /// The pane as it is kept; nothing for an empty target.

@@ -47,6 +47,9 @@ pub(crate) struct UninstallArguments {
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
+    /// Show every difference before it is made, as `--dry-run` does
+    #[arg(long)]
+    diff: bool,
     /// Print JSON (schemas/uninstall.schema.json); needs `--yes` or `--dry-run`
     #[arg(long)]
     json: bool,
@@ -72,7 +75,8 @@ pub(crate) fn run(arguments: &UninstallArguments, printer: &Printer) -> Result<E
         true => PlannedGitHook::removals(&state, repository.as_ref()),
         false => Vec::new(),
     };
-    let manner = Manner { dry_run: arguments.dry_run, yes: arguments.yes, json: arguments.json };
+    let manner =
+        Manner { dry_run: arguments.dry_run, yes: arguments.yes, json: arguments.json, diff: arguments.diff };
     let changes: Vec<&FileChange> = all_changes(&files, &git_hooks).collect();
     match manner.ask(&changes, "Do this?", printer)? {
         Answer::No => {

@@ -388,7 +388,7 @@ fn every_switch_is_told() {
     assert!(off.one("machine", "switch").ends_with(" → unset `CHECKSTONE`"));
     assert!(off.one("claude", "fires").starts_with("good"), "the switch of this shell is not the client's");
     let patient = Patient::registered(RUST);
-    patient.workplace.run(&["session", "--agent", "claude", "--id", SESSION, "--off"]);
+    patient.workplace.run(&["session", "--agent", "claude", "--id", SESSION, "--new", "--off"]);
     let session = patient.run(|command| {
         command.env("CLAUDE_CODE_SESSION_ID", SESSION);
     });

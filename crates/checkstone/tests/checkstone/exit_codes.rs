@@ -67,6 +67,7 @@ fn an_unknown_name_has_one_code_everywhere() {
         &["resume", "nope"],
         &["run", "nope"],
         &["session", "--agent", "claude"],
+        &["session", "--agent", "claude", "--id", "nope"],
         &["snapshot", "restore", "nope", "--yes"],
         &["timeline", "--transcript", "nope"],
         &["tokens", "nope"],

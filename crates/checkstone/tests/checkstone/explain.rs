@@ -139,7 +139,8 @@ fn drift_from_the_work_item_is_explained() {
         "todos/parser/implementation-plan.md",
         "## Files to Change\n\n| File |\n| --- |\n| `src/parser.rs` |\n",
     );
-    workplace.run(&["session", "--agent", "claude", "--id", crate::workplace::SESSION, "--slug", "parser"]);
+    let claude = ["session", "--agent", "claude", "--id", crate::workplace::SESSION];
+    workplace.run(&[&claude[..], &["--new", "--slug", "parser"]].concat());
     workplace.held_turn(&[("cargo test", true)]);
     let value = workplace.json(&["explain", "--json"], SCHEMA);
     let state = |rule: &str| {

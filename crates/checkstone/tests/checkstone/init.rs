@@ -130,7 +130,7 @@ fn what_a_person_sees() {
     home.workplace.write("Cargo.toml", "");
     let shown = |arguments: &[&str]| redacted(home.run(arguments).to_string());
     insta::assert_snapshot!("init_dry_run_of_claude", shown(&["init", "--dry-run", "--agent", "claude"]));
-    insta::assert_snapshot!("init", home.told(&["init", "--yes"]));
+    insta::assert_snapshot!("init", home.told(&["init", "--yes", "--diff"]));
     insta::assert_snapshot!("init_again", shown(&["init"]));
     insta::assert_snapshot!("init_help", home.run(&["init", "--help"]).to_string());
     insta::assert_snapshot!(
@@ -162,14 +162,16 @@ fn without_a_terminal_only_yes_is_an_answer() {
 
 #[test]
 fn a_person_at_a_terminal_is_asked_once() {
-    for (answer, code) in [("n\n", 1), ("\n", 1), ("y\n", 0)] {
+    for (answer, code) in [("n\n", 1), ("\n", 1), ("y\n", 0), ("d\nn\n", 1), ("d\ny\n", 0), ("x\n", 1)] {
         let home = Home::new();
         let before = home.everything();
         let (person, end) = terminal();
         rustix::io::write(&person, answer.as_bytes()).unwrap();
         let output = home.command(&["init"]).stdin(Stdio::from(end)).answer();
         assert_eq!(output.code, Some(code), "{output}");
-        assert_eq!(output.stderr, "Do this? [y/N] ");
+        let questions = answer.matches('d').count() + 1;
+        assert_eq!(output.stderr, "Do this? [y/N; d shows the differences] ".repeat(questions));
+        assert_eq!(output.stdout.lines().any(|line| line.starts_with("+++ ")), answer.starts_with('d'));
         assert_eq!(home.everything() == before, code == 1);
     }
 }
@@ -246,7 +248,7 @@ fn a_link_into_a_dotfiles_repository_stays_a_link() {
     ✓ checkstone.toml: written, presets rust
       → I will ask for `cargo test` after changes to Rust code, because that is how such code is tested.
     `[folder]/bin/checkstone` is in a build folder, and gone after `cargo clean`: for good use, install the program first and run `init` from there.
-    Next: `checkstone doctor` proves that the hooks fire.
+    Next: `checkstone doctor` proves that the hooks fire. `checkstone uninstall` undoes all of this.
     Optional: `at_turn_start = true` under `[snapshot]` in `~/.config/checkstone/config.toml` keeps the working tree at every prompt. It costs one `git status` and reads what is not committed, here 1 file (762 B), while the agent goes on.
     --- stderr
     ");
@@ -298,7 +300,7 @@ fn hooks_that_are_switched_off_and_packages_are_told() {
     ✓ checkstone.toml: written, presets rust
       → I will ask for `cargo test` after changes to Rust code, because that is how such code is tested.
     `[folder]/bin/checkstone` is in a build folder, and gone after `cargo clean`: for good use, install the program first and run `init` from there.
-    Next: `checkstone doctor` proves that the hooks fire.
+    Next: `checkstone doctor` proves that the hooks fire. `checkstone uninstall` undoes all of this.
     Optional: `at_turn_start = true` under `[snapshot]` in `~/.config/checkstone/config.toml` keeps the working tree at every prompt. It costs one `git status` and reads what is not committed, here 1 file (762 B), while the agent goes on.
     --- stderr
     ");

@@ -36,7 +36,7 @@ fn an_agent_sets_its_own_work_item() {
 #[test]
 fn a_session_that_is_switched_off_is_not_held() {
     let workplace = Workplace::new(Some(RUST));
-    let claude = ["session", "--agent", "claude", "--id", SESSION];
+    let claude = ["session", "--agent", "claude", "--id", SESSION, "--new"];
     insta::assert_snapshot!("off", workplace.shown(&[&claude[..], &["--off"]].concat()));
     assert_eq!(workplace.held_turn(&[]), Value::Null);
     called_by(&workplace, ("CLAUDE_CODE_SESSION_ID", SESSION), &["session", "--on"]);
@@ -74,7 +74,48 @@ fn what_is_no_session_is_said_in_one_sentence() {
     let workplace = Workplace::new(Some(RUST));
     insta::assert_snapshot!("none", workplace.shown(&["session"]));
     insta::assert_snapshot!("no_claude", workplace.shown(&["session", "--agent", "claude"]));
-    let named = ["session", "--agent", "claude", "--id", "x", "--slug", "../../etc"];
+    let named = ["session", "--agent", "claude", "--id", "x", "--new", "--slug", "../../etc"];
     insta::assert_snapshot!("bad_slug", workplace.shown(&named));
     assert!(!workplace.path("state").exists(), "looking creates nothing");
+}
+
+/// A slip of an id would be switched off or given a work item, and nobody would ever be in it.
+#[test]
+fn an_id_that_nobody_has_seen_is_refused() {
+    let workplace = Workplace::new(Some(RUST));
+    for more in [&[][..], &["--slug", "parser"], &["--off"], &["--on"]] {
+        let named = [&["session", "--agent", "claude", "--id", "0a1b"][..], more].concat();
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(workplace.shown(&named), @"
+            exit code: 3
+            --- stdout
+            --- stderr
+            error: no session `0a1b` of claude is recorded
+            hint: `checkstone session --list` lists those that were seen here; `--new` is for one that no hook has seen yet
+            ");
+        }
+    }
+    assert!(!workplace.path("state").exists(), "nothing is created");
+    workplace.held_turn(&[]);
+    let slip = SESSION.replacen('9', "8", 1);
+    insta::assert_snapshot!(workplace.shown(&["session", "--agent", "claude", "--id", &slip]), @"
+    exit code: 3
+    --- stdout
+    --- stderr
+    error: no session `8f3c2f1e-1111-4222-8333-444455556666` of claude is recorded
+    hint: did you mean `9f3c2f1e-1111-4222-8333-444455556666`?
+    ");
+    let own = called_by(
+        &workplace,
+        ("CLAUDE_CODE_SESSION_ID", "new-1"),
+        &["session", "--agent", "claude", "--id", "new-1"],
+    );
+    insta::assert_snapshot!(own, @"
+    exit code: 0
+    --- stdout
+    claude session new-1
+      hooks:     on
+      work item: none
+    --- stderr
+    ");
 }

@@ -56,7 +56,7 @@ fn every_switch_is_named() {
     };
     assert_eq!(reason(&[]), "`enabled = false` in the policy");
     assert_eq!(reason(&[("CHECKSTONE", "off")]), "`CHECKSTONE=off` is set");
-    workplace.run(&["session", "--agent", "claude", "--id", SESSION, "--off"]);
+    workplace.run(&["session", "--agent", "claude", "--id", SESSION, "--new", "--off"]);
     assert!(reason(&[("CLAUDE_CODE_SESSION_ID", SESSION)]).starts_with("this session is switched off"));
 }
 

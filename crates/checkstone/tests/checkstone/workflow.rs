@@ -494,3 +494,53 @@ fn help_has_examples() {
         assert!(help.contains("Example"), "{help}");
     }
 }
+
+/// A feature that was mistyped would be followed by nobody, and the one that was meant would stand still.
+#[test]
+fn a_slip_of_a_feature_starts_nothing() {
+    let workplace = Workplace::new(None);
+    let phase = |feature: &str, more: &[&str]| {
+        let fixed =
+            ["workflow", "phase", "implement", "discovery", "--feature", feature, "--status", "complete"];
+        workplace.shown(&[&fixed[..], more].concat())
+    };
+    insta::assert_snapshot!(phase("parser", &[]), @"
+    exit code: 0
+    --- stdout
+    implement (parser), new: discovery is complete; next phase: implementation
+    --- stderr
+    ");
+    insta::assert_snapshot!(phase("praser", &[]), @"
+    exit code: 4
+    --- stdout
+    --- stderr
+    error: no feature `praser` is known here, but `parser` is
+    hint: name it with `--feature parser`, or pass `--new` to start another
+    ");
+    insta::assert_snapshot!(phase("praser", &["--new"]), @"
+    exit code: 0
+    --- stdout
+    implement (praser), new: discovery is complete; next phase: implementation
+    --- stderr
+    ");
+    // What is no slip: a known feature, another number, another word.
+    workplace.run(&["workflow", "start", "design", "--feature", "printer"]);
+    insta::assert_snapshot!(phase("printer", &[]), @"
+    exit code: 0
+    --- stdout
+    implement (printer), new: discovery is complete; next phase: implementation
+    --- stderr
+    ");
+    insta::assert_snapshot!(phase("issue-101", &[]), @"
+    exit code: 0
+    --- stdout
+    implement (issue-101), new: discovery is complete; next phase: implementation
+    --- stderr
+    ");
+    insta::assert_snapshot!(phase("issue-102", &[]), @"
+    exit code: 0
+    --- stdout
+    implement (issue-102), new: discovery is complete; next phase: implementation
+    --- stderr
+    ");
+}

@@ -7,7 +7,7 @@ use clap::builder::PossibleValue;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use transcript::visible;
-use workflow::{Phase, PhaseUpdate, ResumePoint, Status};
+use workflow::{Listed, Name, Phase, PhaseUpdate, ResumePoint, StateDirectory, Status};
 
 use super::{
     NameArguments, WorkflowCommonArguments, next_sentence, object, output, outside::Outside, warn,
@@ -20,8 +20,9 @@ use crate::typed_word::word;
 
 /// Record what became of a phase
 ///
-/// The workflow is made where there is none. What is not given stays as it was; files are added to those that are
-/// known. A phase that is updated after the workflow was complete reopens it.
+/// A workflow that was never started is started, and that is said; unless the feature looks like a slip of one that is
+/// known here. What is not given stays as it was; files are added to those that are known. A phase that is updated after
+/// the workflow was complete reopens it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone workflow phase implement implementation --status in_progress
@@ -51,6 +52,9 @@ pub(super) struct PhaseArguments {
     /// The task that the workflow is at; an empty one takes it away
     #[arg(long, value_name = "ID")]
     task: Option<String>,
+    /// The feature is a new one, however much its name is like another
+    #[arg(long)]
+    new: bool,
     /// Further keys for the phase
     #[arg(long, value_name = "JSON", value_parser = object)]
     data: Option<Map<String, Value>>,
@@ -69,6 +73,10 @@ pub(super) fn run(arguments: &PhaseArguments, printer: &Printer) -> Result<ExitC
     let name = arguments.name.name()?;
     let state = arguments.common.state()?;
     arguments.name.must_be_known(&name, &state)?;
+    let is_new = state.load(&name)?.workflow.is_none();
+    if is_new && !arguments.new {
+        must_not_be_a_slip(&name, &state)?;
+    }
     let summary = match arguments.summary.as_deref() {
         Some("-") => Some(tokens::read(Some(Path::new("-")))?.trim_end().to_owned()),
         other => other.map(ToOwned::to_owned),
@@ -100,12 +108,31 @@ pub(super) fn run(arguments: &PhaseArguments, printer: &Printer) -> Result<ExitC
             _ => format!("; {}", next_sentence(&point, false)),
         };
         let (name, phase) = (visible(&name.to_string()), visible(&arguments.phase));
-        format!("{STRONG}{name}{STRONG:#}: {phase} is {}{next}\n", visible(&status))
+        let new = if is_new { ", new" } else { "" };
+        format!("{STRONG}{name}{STRONG:#}{new}: {phase} is {}{next}\n", visible(&status))
     })?;
     if let Some(Status::InProgress | Status::Complete | Status::Failed) = update.status {
         Outside::of(&state, &name, printer).tell_of_phase(&arguments.phase, &saved.workflow);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A feature that was mistyped must not become one of its own. Names that differ in a number alone are two features.
+fn must_not_be_a_slip(name: &Name, state: &StateDirectory) -> Result<(), CommandError> {
+    let Some(feature) = name.feature() else { return Ok(()) };
+    let without_digits = |text: &str| text.replace(|character: char| character.is_ascii_digit(), "");
+    let (listed, _) = state.list()?;
+    let known: Vec<Name> = listed.iter().map(Listed::name).collect();
+    let features = || known.iter().filter_map(Name::feature);
+    if features().any(|known| known == feature) {
+        return Ok(());
+    }
+    let others = features().filter(|known| without_digits(known) != without_digits(feature));
+    let Some(near) = text::nearest(feature, others) else { return Ok(()) };
+    let (feature, near) = (visible(feature), visible(&near));
+    Err(CommandError::refused(format!("no feature `{feature}` is known here, but `{near}` is")).hint(
+        format!("name it with `--feature {}`, or pass `--new` to start another", text::shell_word(&near)),
+    ))
 }
 
 const KNOWN_KEYS: [&str; 7] =

@@ -276,7 +276,7 @@ fn a_recorded_pane_is_the_sessions_wherever_it_was_started() {
     let session = edited(&world);
     let window = server.client("codex", &world.home, WORDS, &session.transcript);
     let mut named =
-        world.checkstone(&["session", "--agent", "codex", "--id", THREAD, "--tmux", &window.target]);
+        world.checkstone(&["session", "--agent", "codex", "--id", THREAD, "--new", "--tmux", &window.target]);
     named.arg("--socket").arg(server.socket());
     let shown = answer(named, &Value::Null).0.stdout;
     insta::assert_snapshot!(redacted(&shown), @"
