@@ -128,7 +128,7 @@ fn who_cannot_be_told_stops_nothing() {
     insta::assert_snapshot!(redacted(&text), @"
     exit code: 0
     --- stdout
-    implement (parser): validation is complete; next phase: implementation
+    implement (parser), new: validation is complete; next phase: implementation
     --- stderr
     warning: `http://[server]` was not told: http://[server] cannot be reached: the connection was refused
     hint: the workflow is saved; running the command again would tell all others twice
@@ -242,7 +242,7 @@ fn a_token_that_others_can_read_is_told() {
     insta::assert_snapshot!(redacted(&text), @"
     exit code: 0
     --- stdout
-    implement (parser): validation is complete; next phase: implementation
+    implement (parser), new: validation is complete; next phase: implementation
     --- stderr
     warning: other users can read the token in `[folder]/home/.config/checkstone/config.toml`
     hint: run `chmod 600 [folder]/home/.config/checkstone/config.toml`
