@@ -178,8 +178,8 @@ fn secrets_and_homes_stay_here() {
     let machine = work.machine("first");
     machine.branch("fix", FIXED);
     // Put together here, so that no file of this repository has it.
-    let token = ["API_TOKEN", "tk-9f8e7d6c5b4a39281706f5e4d3c2b1a0"].join("=");
-    let command = ["prove", "--", "env", &token, "pytest"];
+    let assigned = format!("API_TOKEN=tk-{}{}", "9f8e7d6c5b4a3928", "1706f5e4d3c2b1a0");
+    let command = ["prove", "--", "env", &assigned, "pytest"];
     assert_eq!(machine.run(&command).code, Some(0));
     machine.write("more.py", "def sub(a, b):\n    return a - b\n");
     machine.commit("More");
