@@ -1,4 +1,4 @@
-//! What `init` and `uninstall` do to one file: planned, shown as a diff, asked for once, done, told.
+//! What `init` and `uninstall` do to one file: planned, shown in a line or as a diff, asked for once, done, reported.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
