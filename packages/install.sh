@@ -1,8 +1,8 @@
 #!/bin/sh
 # Installs checkstone {{version}} into ~/.local/bin, or into the folder that CHECKSTONE_INSTALL_DIR names:
 #   curl -fsSL {{downloads}}/install.sh | sh
-# CHECKSTONE_DOWNLOADS is where the archives are, if not at the address above. Everything is in a function that is called on the last
-# line, so that a download that breaks off runs nothing.
+# CHECKSTONE_DOWNLOADS names another place for the archives. Everything is in functions, called on the last line, so that an
+# interrupted download runs nothing.
 set -eu
 
 fail() {
@@ -77,7 +77,7 @@ main() {
   echo "installed $folder/checkstone"
   case ":$PATH:" in
     *":$folder:"*) ;;
-    *) echo "$folder is not on your PATH: add it, or call the program by its whole path" ;;
+    *) echo "$folder is not on your PATH: add it, or call the program by its full path" ;;
   esac
   command -v git >/dev/null || echo "checkstone needs git 2.31 or newer, which is not installed"
   echo "next: checkstone demo"

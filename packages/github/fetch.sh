@@ -7,7 +7,7 @@ if ! command -v checkstone >/dev/null; then
 fi
 
 if [ "$(git rev-parse --is-shallow-repository)" = true ]; then
-  # The commits of a fork hang on the pull request's own ref alone.
+  # Only the pull request's own ref leads to the commits of a fork.
   git fetch --quiet --no-tags --unshallow origin "+refs/heads/*:refs/remotes/origin/*" "$GITHUB_REF"
 fi
 
@@ -15,7 +15,7 @@ if [ -n "${GITHUB_BASE_REF:-}" ]; then
   git fetch --quiet --no-tags origin "+refs/heads/$GITHUB_BASE_REF:refs/remotes/origin/$GITHUB_BASE_REF"
 fi
 
-# Where nobody has attested anything there is no such ref, which is 2; anything else is a failure.
+# Exit code 2: there is no such ref, so there are no attestations. Any other code is a failure.
 notes=refs/notes/checkstone
 code=0
 git ls-remote --exit-code origin "$notes" >/dev/null || code=$?

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Starts the program for this machine, which npm installed as a package of its own. Nothing else happens here, and `checkstone init`
+// Starts the program for this machine, which npm installed as a separate package. Nothing else happens here, and `checkstone init`
 // registers that program itself: no hook goes through Node.js.
 "use strict";
 
@@ -40,7 +40,7 @@ if (process.execve) {
   process.execve(program, [program, ...words], process.env);
 }
 const child = require("node:child_process").spawn(program, words, { stdio: "inherit" });
-// A Ctrl-C reaches both by the terminal, and the program decides what it means; what is sent to this process alone is passed on.
+// The terminal sends Ctrl-C to both, and the program decides what it means; a signal to this process alone is passed on.
 process.on("SIGINT", () => {});
 process.on("SIGQUIT", () => {});
 for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));

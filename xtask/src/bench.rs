@@ -18,6 +18,7 @@ pub(crate) mod saves;
 pub(crate) mod serve;
 pub(crate) mod snapshot;
 pub(crate) mod stores;
+pub(crate) mod team;
 pub(crate) mod transcript;
 pub(crate) mod unchanged;
 pub(crate) mod versions;

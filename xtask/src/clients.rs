@@ -16,7 +16,7 @@ use crate::root;
 use crate::steps::Done;
 
 /// Which of the two versions that are tested of each client.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Generation {
     Current,
     /// Still supported.
@@ -31,8 +31,33 @@ impl Generation {
         }
     }
 
+    pub(crate) fn of_flag(previous: bool) -> Self {
+        if previous { Self::Previous } else { Self::Current }
+    }
+
     pub(crate) fn version(self, host: Agent) -> &'static str {
         self.of(form(host).versions)
+    }
+}
+
+/// How much of the tests.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Extent {
+    /// The whole way from `init` to `uninstall` in every client, and every other fact in one of them.
+    Sample,
+    /// Every tool of the MCP server in every client.
+    McpTable,
+    Everything,
+}
+
+impl Extent {
+    /// As the test binary is told.
+    fn words(self) -> &'static [&'static str] {
+        match self {
+            Self::Sample => &["sample::", "network::"],
+            Self::McpTable => &["mcp_table::"],
+            Self::Everything => &["--skip", "sample::with_one_client::"],
+        }
     }
 }
 
@@ -40,6 +65,10 @@ impl Generation {
 pub(crate) struct Programs(Vec<(Agent, PathBuf)>);
 
 impl Programs {
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = Agent> {
+        self.0.iter().map(|(host, _)| *host)
+    }
+
     pub(crate) fn of(&self, host: Agent) -> Result<&Path, String> {
         let found = self.0.iter().find(|(known, _)| *known == host);
         found.map(|(_, program)| program.as_path()).ok_or_else(|| format!("{} is not installed", host.name()))
@@ -47,7 +76,7 @@ impl Programs {
 }
 
 /// The end-to-end tests of these clients, in these versions.
-pub(crate) fn test(generation: Generation, hosts: &[Agent]) -> Result<Done, String> {
+pub(crate) fn test(generation: Generation, extent: Extent, hosts: &[Agent]) -> Result<Done, String> {
     let Some(machine) = machine() else {
         return Ok(Done::Skipped("the clients have no packages for this machine".to_owned()));
     };
@@ -66,20 +95,41 @@ pub(crate) fn test(generation: Generation, hosts: &[Agent]) -> Result<Done, Stri
     let test = process::test_target("clients");
     command.arg(test.get_program()).args(test.get_args()).arg("--offline").current_dir(root());
     command.env("CHECKSTONE_TEST_MCP_TABLE", place.path());
-    command.arg("--");
+    command.arg("--").args(extent.words());
     for (host, program) in &programs.0 {
         command.env(format!("CHECKSTONE_TEST_{}", host.name().to_uppercase()), program);
         for skipped in generation.of(form(*host).skipped_tests) {
             command.args(["--skip", skipped]);
         }
     }
-    let done = process::run(&mut command);
-    print_mcp_table(place.path());
-    done
+    let done = process::run(&mut command)?;
+    let table = mcp_table(place.path());
+    print!("{table}");
+    // A sample asks one client only.
+    let is_whole = extent != Extent::Sample && hosts.len() == Agent::ALL.len();
+    match generation == Generation::Current && is_whole {
+        true => check_mcp_table(&table).map(|()| done),
+        false => Ok(done),
+    }
+}
+
+/// Where the table stands in the documents: between two lines.
+const MCP_DOCUMENT: &str = "docs/mcp.md";
+const MCP_BEGIN: &str = "<!-- the table of `cargo xtask clients`: begin -->\n";
+const MCP_END: &str = "<!-- end -->";
+
+/// The documents say what was found with all clients.
+fn check_mcp_table(table: &str) -> Result<(), String> {
+    let text = fs_err::read_to_string(root().join(MCP_DOCUMENT)).map_err(|error| error.to_string())?;
+    let written = text.split_once(MCP_BEGIN).and_then(|(_, rest)| rest.split_once(MCP_END));
+    match written {
+        Some((written, _)) if written == table => Ok(()),
+        _ => Err(format!("the table in `{MCP_DOCUMENT}` is not what was found; put the one above into it")),
+    }
 }
 
 /// Which tools of the MCP server each client's model was offered, called and told the answer of.
-fn print_mcp_table(folder: &Path) {
+fn mcp_table(folder: &Path) -> String {
     let rows: Vec<(&str, BTreeMap<String, bool>)> = Agent::ALL
         .into_iter()
         .map(Agent::name)
@@ -88,13 +138,14 @@ fn print_mcp_table(folder: &Path) {
             Some((client, serde_json::from_str(&text).ok()?))
         })
         .collect();
-    let Some((_, tools)) = rows.first() else { return };
+    let Some((_, tools)) = rows.first() else { return String::new() };
     let names: Vec<&str> = rows.iter().map(|(client, _)| *client).collect();
-    println!("| tool | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len()));
+    let mut table = format!("| tool | {} |\n|---|{}\n", names.join(" | "), "---|".repeat(names.len()));
     for tool in tools.keys() {
         let cells = rows.iter().map(|(_, row)| if row.get(tool) == Some(&true) { "yes" } else { "no" });
-        println!("| `{tool}` | {} |", cells.collect::<Vec<_>>().join(" | "));
+        table.push_str(&format!("| `{tool}` | {} |\n", cells.collect::<Vec<_>>().join(" | ")));
     }
+    table
 }
 
 /// Runs a command in a network of its own that has nothing but the loopback device, so that nothing can leave the
@@ -120,6 +171,12 @@ fn alone_on_loopback() -> Command {
     Command::new("env")
 }
 
+/// All clients of today, so that a later step finds them.
+pub(crate) fn install_current() -> Result<(), String> {
+    let Some(machine) = machine() else { return Ok(()) };
+    install(Generation::Current, &Agent::ALL, machine).map(drop)
+}
+
 /// Installs what is missing, all clients at once.
 pub(crate) fn install(generation: Generation, hosts: &[Agent], machine: &str) -> Result<Programs, String> {
     let folder = root().join("target/clients");
@@ -137,6 +194,7 @@ pub(crate) fn install(generation: Generation, hosts: &[Agent], machine: &str) ->
     let installed = std::thread::scope(|scope| {
         let installing: Vec<_> = hosts
             .iter()
+            .filter(|host| form(**host).is_run())
             .map(|host| {
                 let (package, folder) = (package(*host), &folder);
                 (*host, scope.spawn(move || package.install(folder)))

@@ -47,8 +47,11 @@ const PARTS: &[ClusterPart] = &[
     ClusterPart { name: "slurm", up: slurm::up, down: slurm::down, kill: slurm::kill },
 ];
 
-/// A server that has not answered within this time does not.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// So far apart are the first ports of two parts.
+const PORTS_OF_A_PART: u16 = 10;
+
+/// A server that has not answered within this time does not: where it waits for a busy disk, a minute can be too short.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 pub(crate) fn run(command: ClusterCommand) -> Result<(), String> {
     match command {
@@ -110,15 +113,29 @@ pub(crate) fn test_stores(variables: &[(&str, String)]) -> Result<Done, String> 
     ended.and_then(|done| stopped.map(|()| done))
 }
 
-/// The tests of runs on a cluster, with a Slurm of their own; it is stopped afterwards.
-pub(crate) fn test_slurm(variables: &[(&str, String)]) -> Result<Done, String> {
-    let ended = slurm_up().and_then(|conf| {
+/// The tests of runs on a cluster, with a Slurm and a bucket of their own; the long campaign also has a database. They are stopped
+/// afterwards.
+pub(crate) fn test_slurm(
+    more: &[&str],
+    tests: &[&str],
+    variables: &[(&str, String)],
+) -> Result<Done, String> {
+    let used: Vec<String> =
+        ["slurm", "seaweedfs"].iter().chain(more).map(|part| (*part).to_owned()).collect();
+    let ended = up(&used).and_then(|found| {
         let mut test = process::test_target("checkstone");
-        test.args(["run::cluster", "--", "--nocapture"]).env("CHECKSTONE_TEST_SLURM", conf);
+        test.args(["--", "--nocapture"]).args(tests);
+        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        test.env("CHECKSTONE_TEST_CLUSTER", program);
+        // Under names of their own: the other tests must not use them.
+        test.envs(found.into_iter().map(|(name, value)| match name.as_str() {
+            "SLURM_CONF" => ("CHECKSTONE_TEST_SLURM".to_owned(), value),
+            _ => (format!("CHECKSTONE_TEST_{name}"), value),
+        }));
         test.envs(variables.iter().map(|(name, value)| (*name, value.as_str())));
         process::run(&mut test)
     });
-    let stopped = slurm_down();
+    let stopped = run(ClusterCommand::Down { parts: used });
     ended.and_then(|done| stopped.map(|()| done))
 }
 
@@ -134,18 +151,28 @@ pub(crate) fn slurm_down() -> Result<(), String> {
 
 /// A number of ports in a row that nobody uses, chosen once and kept in a file; `also` further ones above each.
 fn ports(file: &Path, count: u16, also: u16) -> Result<u16, String> {
-    if let Some(port) = fs_err::read_to_string(file).ok().and_then(|text| text.trim().parse().ok()) {
+    if let Some(port) = kept_port(file) {
         return Ok(port);
     }
-    let is_free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
-    let is_usable = |first: &u16| {
-        (*first..first + count).all(|port| is_free(port) && (also == 0 || is_free(port + also)))
-    };
+    // Free for the moment, and taken again when that part is started.
+    let of_others: Vec<u16> = PARTS.iter().filter_map(|part| kept_port(&folder(part).join("port"))).collect();
+    let is_usable = |first: &u16| !of_others.contains(first) && are_free(*first, count, also);
     // Below those that the system gives to clients. Checkouts beside each other look from different places on.
-    let from = 15_000 + u16::try_from(std::process::id() % 500).unwrap_or(0) * 10;
-    let first = (from..22_000).step_by(10).find(is_usable).ok_or("there are no free ports")?;
+    let from = 15_000 + u16::try_from(std::process::id() % 500).unwrap_or(0) * PORTS_OF_A_PART;
+    let mut firsts = (from..22_000).step_by(usize::from(PORTS_OF_A_PART));
+    let first = firsts.find(is_usable).ok_or("there are no free ports")?;
     fs_err::write(file, first.to_string()).map_err(|error| error.to_string())?;
     Ok(first)
+}
+
+fn kept_port(file: &Path) -> Option<u16> {
+    fs_err::read_to_string(file).ok()?.trim().parse().ok()
+}
+
+/// Whether nobody uses so many ports in a row, nor those `also` above each.
+fn are_free(first: u16, count: u16, also: u16) -> bool {
+    let is_free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
+    (first..first + count).all(|port| is_free(port) && (also == 0 || is_free(port + also)))
 }
 
 pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) -> Result<(), String> {

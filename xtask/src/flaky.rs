@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
 use crate::process::{self, cargo_command};
 use crate::root;
+use crate::scratch::Scratch;
 
 /// As many as `stress -c 4` has.
 const BUSY_PROCESSES: usize = 4;
@@ -31,29 +33,46 @@ struct Counts {
 /// By mode: `idle` or `busy`.
 type Table = BTreeMap<String, Counts>;
 
-pub(crate) fn run(times: u32, busy: bool) -> Result<(), String> {
+pub(crate) fn run(times: u32, at_once: u32, busy: bool) -> Result<(), String> {
     let binaries = build()?;
     let _busy = busy.then(BusyProcesses::start).transpose()?;
     let mode = if busy { "busy" } else { "idle" };
-    for number in 1..=times {
+    let begun = Mutex::new(0);
+    std::thread::scope(|scope| {
+        let runs: Vec<_> =
+            (0..at_once).map(|_| scope.spawn(|| run_again(&binaries, times, &begun, mode))).collect();
+        runs.into_iter().try_for_each(|run| run.join().unwrap_or_else(|_| Err("a run panicked".to_owned())))
+    })?;
+    print(&read()?);
+    Ok(())
+}
+
+/// One run after another, until so many have begun.
+fn run_again(binaries: &[Binary], times: u32, begun: &Mutex<u32>, mode: &str) -> Result<(), String> {
+    let count = || begun.lock().map_err(|_| "another run panicked".to_owned());
+    loop {
+        let number = {
+            let mut begun = count()?;
+            *begun += 1;
+            *begun
+        };
+        if number > times {
+            return Ok(());
+        }
         let began = Instant::now();
         let mut failures = Vec::new();
-        for binary in &binaries {
+        for binary in binaries {
             failures.extend(binary.failures()?);
         }
-        println!(
-            "{mode} run {number} of {times}: {} failed ({:.0} s)",
-            failures.len(),
-            began.elapsed().as_secs_f32()
-        );
+        // One at a time, and after each run, so that an interrupted campaign keeps what it has.
+        let _alone = count()?;
+        let took = began.elapsed().as_secs_f32();
+        println!("{mode} run {number} of {times}: {} failed ({took:.0} s)", failures.len());
         for failure in &failures {
             println!("  {failure}");
         }
-        // After each run, so that an interrupted campaign keeps what it has.
         add(mode, failures)?;
     }
-    print(&read()?);
-    Ok(())
 }
 
 fn file() -> PathBuf {
@@ -127,6 +146,8 @@ impl Binary {
         let mut command = Command::new(&self.program);
         command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder).stdin(Stdio::null());
         process::wait_together(&mut command);
+        let scratch = Scratch::new();
+        scratch.given_to(&mut command);
         let output = command.output().map_err(|error| format!("`{}`: {error}", self.program.display()))?;
         if output.status.success() {
             return Ok(Vec::new());

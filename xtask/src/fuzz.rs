@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
 use crate::process::{self, cargo_command};
 use crate::root;
@@ -16,13 +17,20 @@ const INSTRUMENTATION: &str = "--cfg fuzzing -Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-trace-compares \
     -Cdebug-assertions";
 
-/// Builds every target and lets each run for so many seconds, beginning with the kept corpus.
+/// Builds every target and lets each run for so many seconds, one on each processor, beginning with the kept corpus.
 pub(crate) fn all(seconds: u32) -> Result<Done, String> {
     let folder = root().join("fuzz");
     build(&folder)?;
-    for target in targets(&folder)? {
-        run(&folder, &target, seconds)?;
-    }
+    let targets = Mutex::new(targets(&folder)?.into_iter());
+    let next = || targets.lock().ok()?.next();
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        let work = || std::iter::from_fn(next).try_for_each(|target| run(&folder, &target, seconds));
+        let workers: Vec<_> = (0..processors).map(|_| scope.spawn(work)).collect();
+        let ends =
+            workers.into_iter().map(|worker| worker.join().unwrap_or_else(|_| Err("panicked".to_owned())));
+        ends.collect::<Result<(), String>>()
+    })?;
     Ok(Done::Passed)
 }
 

@@ -5,25 +5,30 @@
 mod archive;
 mod bench;
 mod book;
+mod ci_reports;
 mod clients;
 mod cluster;
 mod dependencies;
 mod distribution;
 mod flaky;
 mod fuzz;
+mod held_stops;
 mod links;
 mod mutants;
 mod needs;
 mod npm;
+mod other_platforms;
 mod packages;
 mod pictures;
 mod process;
 mod python;
 mod real;
 mod release;
+mod scratch;
 mod secrets;
 mod soak;
 mod steps;
+mod strings;
 mod summaries;
 mod tidy;
 mod trial;
@@ -34,7 +39,10 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
-use clients::Generation;
+use clients::{Extent, Generation};
+use held_stops::StopCampaign;
+use scratch::Scratch;
+use scripted_model::form;
 use steps::{Done, Steps};
 use transcript::Agent;
 
@@ -60,6 +68,9 @@ enum Command {
         /// Runs of all of them
         #[arg(long, default_value_t = 1)]
         times: u32,
+        /// Runs at the same time
+        #[arg(long, default_value_t = 1)]
+        at_once: u32,
         /// Beside four busy processes
         #[arg(long)]
         busy: bool,
@@ -74,6 +85,30 @@ enum Command {
         /// Of this client only; may be given several times
         #[arg(long)]
         agent: Vec<String>,
+        /// As many of them as `cargo xtask test` runs
+        #[arg(long)]
+        sample: bool,
+        /// Only those that make the table of clients and MCP tools in `docs/mcp.md`
+        #[arg(long, conflicts_with = "sample")]
+        mcp: bool,
+    },
+    /// How many stops of a client are held that have to be: the same turn again and again; prints the rate
+    Stops {
+        /// Of this client; may be given several times, and is opencode by default, whose holds are a race
+        #[arg(long, default_value = "opencode")]
+        agent: Vec<String>,
+        /// Stops in each way that the client can be set
+        #[arg(long, default_value_t = 100)]
+        stops: usize,
+        /// Clients that run at the same time
+        #[arg(long, default_value_t = 2)]
+        at_once: usize,
+        /// Registered instead of a fresh build
+        #[arg(long, value_name = "FILE")]
+        program: Option<PathBuf>,
+        /// With the versions before the current ones
+        #[arg(long)]
+        previous: bool,
     },
     /// Of the tests, those that pack the program and install each package into an empty place
     Packages,
@@ -89,6 +124,11 @@ enum Command {
     },
     /// Write the JSON schemas into `schemas/`
     Schemas,
+    /// List every text that people and agents can see, for somebody who reads them one by one
+    Strings {
+        /// Only these crates; all by default
+        only: Vec<String>,
+    },
     /// Record what the installed test runners print about small projects, for the tests of `outputs`
     Summaries {
         /// Only these projects; all by default
@@ -103,7 +143,14 @@ enum Command {
     /// Build the documents as a book with search, and follow its links
     Book,
     /// Make the pictures in `docs/pictures`, on the screens of the real clients
-    Pictures,
+    Pictures {
+        /// Only those of a hold in this client; may be given several times
+        #[arg(long)]
+        agent: Vec<String>,
+        /// Shown instead of a fresh build
+        #[arg(long, value_name = "FILE")]
+        program: Option<PathBuf>,
+    },
     Release(release::ReleaseArguments),
     /// Run a test binary up to the first test that fails
     #[command(hide = true)]
@@ -146,6 +193,12 @@ struct Soak {
     /// The seed of the first of them
     #[arg(long, default_value_t = 0)]
     run_seed: u32,
+    /// Random plans that are tried for each fault that is planted in what is run again
+    #[arg(long, default_value_t = 60)]
+    planted_runs: u32,
+    /// Only this one of the faults, such as `modules`
+    #[arg(long)]
+    fault: Option<String>,
     /// Kills of a database while something is committed
     #[arg(long, default_value_t = 20)]
     store_kills: u32,
@@ -173,8 +226,8 @@ struct Soak {
     /// What the mutants are drawn by
     #[arg(long, default_value_t = 15)]
     mutant_seed: u64,
-    /// Kills of engine, controller, nodes and their helpers, in runs on a cluster
-    #[arg(long, default_value_t = 80)]
+    /// Kills of each: engine, controller, nodes, their helpers, database and bucket, in runs on a cluster
+    #[arg(long, default_value_t = 20)]
     cluster_kills: u32,
     /// Packed and installed instead of a program that is built for it
     #[arg(long, value_name = "FILE")]
@@ -262,6 +315,9 @@ enum Bench {
         /// Adversarial trees that are killed, for each way of keeping them together
         #[arg(long, default_value_t = 1000)]
         trees: usize,
+        /// A built program for the plans beside Snakemake and DVC; without it, it is built as it is handed out
+        #[arg(long)]
+        program: Option<PathBuf>,
     },
     /// Plans of 1,000 stages beside Snakemake and DVC, also a part of `run`
     Pipelines {
@@ -280,6 +336,8 @@ enum Bench {
         #[arg(long, default_value_t = 1024)]
         megabytes: usize,
     },
+    /// A team's PostgreSQL: events a second beside plain COPY, and kills of senders and database
+    Team(bench::team::TeamArguments),
     /// What 50,000 contents in the ledger cost a stop, `verify` over as many files, and the stop hook beside an earlier build
     Ledger(bench::ledger::LedgerArguments),
     /// Runs on a Slurm of two nodes: submissions beside a bare `sbatch`, how soon an end is known, calls for a fan-out of 500
@@ -303,17 +361,34 @@ fn main() -> ExitCode {
         Command::Test => test(),
         Command::Tidy => tidy::check().map(drop),
         Command::Soak(counts) => soak(&counts),
-        Command::Flaky { times, busy } => flaky::run(times, busy),
+        Command::Flaky { times, at_once, busy } => flaky::run(times, at_once, busy),
         Command::Real(arguments) => real::run(&arguments),
-        Command::Clients { previous, agent } => real_clients(previous, &agent),
+        Command::Clients { previous, agent, sample, mcp } => {
+            let extent = match (sample, mcp) {
+                (true, _) => Extent::Sample,
+                (_, true) => Extent::McpTable,
+                _ => Extent::Everything,
+            };
+            real_clients(previous, extent, &agent)
+        }
+        Command::Stops { agent, stops, at_once, previous, program } => {
+            named_hosts(&agent).and_then(|hosts| {
+                let (generation, program) = (Generation::of_flag(previous), program.as_deref());
+                held_stops::run(&StopCampaign { hosts: &hosts, generation, stops, at_once, program })
+                    .map(drop)
+            })
+        }
         Command::Packages => installed_packages(),
         Command::Bench { which } => bench(which),
         Command::Cluster { command } => cluster::run(command),
         Command::Schemas => write_schemas(),
+        Command::Strings { only } => strings::list(&only),
         Command::Summaries { only } => summaries::record(&only),
         Command::Secrets { seed } => secrets::run(seed).map(|_| ()),
         Command::Book => book::build().map(drop),
-        Command::Pictures => pictures::make(),
+        Command::Pictures { agent, program } => {
+            named_hosts(&agent).and_then(|hosts| pictures::make(program.as_deref(), &hosts))
+        }
         Command::Release(arguments) => release::run(&arguments),
         Command::UntilFailure { program, arguments } => mutants::run_until_failure(&program, &arguments),
     };
@@ -339,11 +414,12 @@ fn bench(which: Bench) -> Result<(), String> {
         Bench::Snapshot { rounds, files } => bench::snapshot::run(rounds, files),
         Bench::Kernel { rounds, gigabytes } => bench::kernel::run(rounds, gigabytes),
         Bench::Replay { rounds, megabytes } => bench::replay::run(rounds, megabytes),
-        Bench::Run { rounds, trees } => bench::run::run(rounds, trees),
+        Bench::Run { rounds, trees, program } => bench::run::run(rounds, trees, program),
         Bench::Pipelines { program } => bench::pipelines::run(program),
         Bench::Cluster { program } => bench::cluster::run(program),
         Bench::Checkpoint => bench::checkpoint::run(),
         Bench::Stores { program, megabytes } => bench::stores::run(program, megabytes),
+        Bench::Team(arguments) => bench::team::run(&arguments),
         Bench::Ledger(arguments) => bench::ledger::run(&arguments),
         Bench::Versions(arguments) => bench::versions::run(&arguments),
         Bench::Clients { turns } => bench::clients::run(turns),
@@ -374,27 +450,36 @@ const FUZZ_SAMPLE: u32 = 4;
 
 fn test() -> Result<(), String> {
     let mut steps = Steps::new();
-    steps.run("what the tests need", needs::check);
-    steps.run("Python for the tests", python::check);
-    steps.run("formatting", || process::cargo(&["fmt", "--all", "--check"]));
-    steps.run("formatting of the hosts", format_of_hosts);
-    steps.run("lints", || {
-        // Everything there is, and then what `cargo run --release -- demo` builds.
-        for features in [["--all-targets", "--all-features"].as_slice(), &[]] {
-            let quietly = ["clippy", "--workspace", "--quiet"].iter().chain(features);
-            process::cargo(&quietly.chain(&["--", "-D", "warnings"]).copied().collect::<Vec<_>>())?;
-        }
-        Ok(Done::Passed)
+    std::thread::scope(|scope| {
+        // Downloads leave the processors idle, and nothing up to the lints needs them.
+        let installing = scope.spawn(|| {
+            let installed = (needs::check(), python::check());
+            // Where this fails, the clients' own step tries again and says why.
+            let _ = clients::install_current();
+            installed
+        });
+        steps.run("formatting", || process::cargo(&["fmt", "--all", "--check"]));
+        steps.run("formatting of the hosts", format_of_hosts);
+        steps.run("lints", lints);
+        let (needs, python) = installing.join().unwrap_or_else(|_| {
+            let why = || Err("the installation panicked".to_owned());
+            (why(), why())
+        });
+        steps.run("what the tests need", || needs);
+        steps.run("Python for the tests", || python);
     });
     // The labelled turns come next, and the clients' binary does nothing without the clients.
     let later = ["--no-fail-fast", "--", "--skip", "corpus"];
-    steps.run("tests", || process::run(process::cargo_command().args(process::ALL_TESTS).args(later)));
+    steps.run("tests", || {
+        let mut tests = process::cargo_command();
+        process::run(Scratch::new().given_to(tests.args(process::ALL_TESTS).args(later)))
+    });
     // Their counts are worth seeing.
     steps.run("labelled turns", || {
         process::run(process::test_target("gate").args(["corpus", "--", "--nocapture"]))
     });
-    steps.run("runs on a cluster", || cluster::test_slurm(&[]));
-    steps.run("real clients", || clients::test(Generation::Current, &Agent::ALL));
+    steps.run("runs on a cluster", || cluster::test_slurm(&[], &["run::cluster"], &[]));
+    steps.run("real clients", || clients::test(Generation::Current, Extent::Sample, &Agent::ALL));
     steps.run("a database and a bucket", || cluster::test_stores(&[]));
     steps.run("packages, installed", trial::sample);
     steps.run("tidy", tidy::check);
@@ -402,9 +487,19 @@ fn test() -> Result<(), String> {
     steps.finish()
 }
 
+/// Of everything there is, and then of what `cargo run --release -- demo` builds.
+fn lints() -> Result<Done, String> {
+    for features in [["--all-targets", "--all-features"].as_slice(), &[]] {
+        let quietly = ["clippy", "--workspace", "--quiet"].iter().chain(features);
+        process::cargo(&quietly.chain(&["--", "-D", "warnings"]).copied().collect::<Vec<_>>())?;
+    }
+    Ok(Done::Passed)
+}
+
 fn soak(counts: &Soak) -> Result<(), String> {
     let mut steps = Steps::only(&counts.only);
     steps.run("dependencies", dependencies::check);
+    steps.run("other platforms", other_platforms::check);
     steps.run("a build without Python stages", || {
         process::cargo(&["test", "--quiet", "-p", "run", "--test", "run", "without_python"])
     });
@@ -426,17 +521,29 @@ fn soak(counts: &Soak) -> Result<(), String> {
     });
     steps.run("kills of runs", || soak::runs(counts.run_kills));
     steps.run("faults of runs", soak::run_faults);
-    steps.run("kills on a cluster", || {
-        cluster::test_slurm(&[("CHECKSTONE_SOAK_CLUSTER_KILLS", counts.cluster_kills.to_string())])
-    });
+    steps.run("kills on a cluster", || soak::cluster(counts.cluster_kills));
     steps.run("random runs", || soak::random_runs(counts.random_runs, counts.run_seed));
+    steps.run("planted faults", || {
+        soak::planted_faults(counts.planted_runs, counts.run_seed, counts.fault.as_deref())
+    });
     steps.run("random turns", || soak::changes(counts.turns));
     steps.run("random ledgers", || soak::ledgers(counts.ledgers, counts.ledger_seed));
     steps.run("mutants of the rules and of the table of programs", || {
         mutants::run(counts.mutants, counts.mutant_seed)
     });
-    steps.run("the clients' previous versions", || clients::test(Generation::Previous, &Agent::ALL));
+    steps.run("the clients: everything", || {
+        clients::test(Generation::Current, Extent::Everything, &Agent::ALL)
+    });
+    steps.run("the clients' previous versions", || {
+        clients::test(Generation::Previous, Extent::Everything, &Agent::ALL)
+    });
+    steps.run("stops that have to be held", || {
+        let hosts: Vec<Agent> = Agent::ALL.into_iter().filter(|host| !form(*host).ways.is_empty()).collect();
+        let generation = Generation::Current;
+        held_stops::run(&StopCampaign { hosts: &hosts, generation, stops: 100, at_once: 2, program: None })
+    });
     steps.run("packages, built and installed", || trial::whole(counts.program.as_deref()));
+    steps.run("reports of ci and attest, read by others", ci_reports::read_by_others);
     steps.run("the book", book::build);
     steps.run("fuzzing", || fuzz::all(counts.fuzz_seconds));
     steps.finish()
@@ -458,20 +565,17 @@ fn format_of_hosts() -> Result<Done, String> {
     process::run(&mut rustfmt)
 }
 
-fn real_clients(previous: bool, named: &[String]) -> Result<(), String> {
-    let generation = if previous { Generation::Previous } else { Generation::Current };
-    let hosts: Vec<Agent> = match named {
-        [] => Agent::ALL.to_vec(),
-        names => {
-            let named =
-                |name: &String| Agent::named(name).ok_or_else(|| format!("no client is called `{name}`"));
-            names.iter().map(named).collect::<Result<_, _>>()?
-        }
-    };
+fn real_clients(previous: bool, extent: Extent, named: &[String]) -> Result<(), String> {
+    let hosts = if named.is_empty() { Agent::ALL.to_vec() } else { named_hosts(named)? };
     let mut steps = Steps::new();
     steps.run("what the tests need", needs::check);
-    steps.run("real clients", || clients::test(generation, &hosts));
+    steps.run("real clients", || clients::test(Generation::of_flag(previous), extent, &hosts));
     steps.finish()
+}
+
+fn named_hosts(names: &[String]) -> Result<Vec<Agent>, String> {
+    let named = |name: &String| Agent::named(name).ok_or_else(|| format!("no client is called `{name}`"));
+    names.iter().map(named).collect()
 }
 
 fn installed_packages() -> Result<(), String> {

@@ -22,6 +22,7 @@ use scripted_model::{Client, Installed, Scenario, Screen, Server, Settings};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use transcript::Agent;
 
 use crate::clients::{self, Generation, Programs};
 use crate::needs;
@@ -61,19 +62,34 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 /// In the order of their turns. The last one is explained, and Codex writes the same records every time.
-const CLIENTS: [Client; 3] = [Client::Claude, Client::Gemini, Client::Codex];
+const CLIENTS: [Client; 7] = [
+    Client::Claude,
+    Client::Gemini,
+    Client::Qwen,
+    Client::Opencode,
+    Client::Copilot,
+    Client::Droid,
+    Client::Codex,
+];
 
-/// Makes them all.
-pub(crate) fn make() -> Result<(), String> {
+/// Makes them all, or those of a hold in these clients.
+pub(crate) fn make(program: Option<&Path>, hosts: &[Agent]) -> Result<(), String> {
     needs::check()?;
     // The scripted agent runs the tests with it.
     process::output(Command::new("python3").arg("--version"))?;
-    println!("building…");
-    let program = built()?;
-    ledger::make(&program)?;
-    page::make(&program)?;
-    run::make(&program)?;
-    serve::make(&program)?;
+    let program = match program {
+        Some(program) => program.to_owned(),
+        None => {
+            println!("building…");
+            built()?
+        }
+    };
+    if hosts.is_empty() {
+        ledger::make(&program)?;
+        page::make(&program)?;
+        run::make(&program)?;
+        serve::make(&program)?;
+    }
     let machine = clients::machine().ok_or("the clients have no packages for this machine")?;
     let programs = clients::install(Generation::Current, &CLIENTS.map(Client::host), machine)?;
     let workplace = Workplace::new(&program)?;
@@ -87,10 +103,14 @@ pub(crate) fn make() -> Result<(), String> {
     workplace.checkstone(&["init", "--yes"])?;
     workplace.git(&["add", "--all"])?;
     workplace.git(&["commit", "--quiet", "--message=Ask for tests"])?;
-    for (client, address) in CLIENTS.into_iter().zip(&addresses) {
+    let is_wanted = |client: Client| hosts.is_empty() || hosts.contains(&client.host());
+    for (client, address) in CLIENTS.into_iter().zip(&addresses).filter(|(client, _)| is_wanted(*client)) {
         workplace.git(&["checkout", "--quiet", "--", "."])?;
         workplace.make_unlike()?;
         workplace.turn(&workplace.installed(client, &programs, address))?;
+    }
+    if !hosts.is_empty() {
+        return Ok(());
     }
     let hold = workplace.latest_hold()?.to_string();
     workplace.picture_of_command("explain", &["explain", &hold])?;
@@ -208,16 +228,17 @@ impl Workplace {
         let mut command = Command::new(client.program);
         client.environment(&mut command);
         command.env("COLORTERM", "truecolor");
+        let (words, ready) = client.screen_words();
         match client.client {
             Client::Claude => command.args(["--permission-mode", "acceptEdits"]),
             Client::Gemini => command.args(["--approval-mode", "auto_edit"]),
-            _ => command.arg("--dangerously-bypass-approvals-and-sandbox"),
+            Client::Codex => command.arg("--dangerously-bypass-approvals-and-sandbox"),
+            _ => command.args(words),
         };
         let screen = Screen::start(&command, &self.home.join("tmp").join(agent)).map_err(told)?;
         match client.client {
             Client::Claude => screen.wait_for("accept edits on").map_err(told)?,
-            Client::Gemini => screen.wait_for("Type your message").map_err(told)?,
-            _ => {
+            Client::Codex => {
                 screen.wait_for("Hooks need review").map_err(told)?;
                 // It draws before it listens.
                 screen.still().map_err(told)?;
@@ -229,19 +250,21 @@ impl Workplace {
                     &rows(&screen.still().map_err(told)?),
                 )?;
                 screen.press("Enter").map_err(told)?;
-                screen.wait_for("? for shortcuts").map_err(told)?;
+                screen.wait_for(ready).map_err(told)?;
+            }
+            _ => {
+                screen.wait_for(ready).map_err(told)?;
+                // It draws before it listens.
+                screen.still().map_err(told)?;
             }
         }
         screen.say(PROMPT).map_err(told)?;
         screen.wait_for(LAST_WORDS).map_err(told)?;
         let decisions = || self.decisions(agent).map_err(std::io::Error::other);
         screen.wait_until(|| Ok(decisions()? == ["hold", "pass"])).map_err(told)?;
-        let (name, title) = match client.client {
-            Client::Claude => ("claude-hold", "Claude Code"),
-            Client::Gemini => ("gemini-hold", "Gemini CLI"),
-            _ => ("codex-hold", "Codex CLI"),
-        };
-        write(name, &format!("{title}: held once"), &of_the_turn(&rows(&screen.still().map_err(told)?))?)
+        let title = agents::host(client.client.host()).title;
+        let shown = self.without_what_changes(&screen.still().map_err(told)?)?;
+        write(&format!("{agent}-hold"), &format!("{title}: held once"), &of_the_turn(&rows(&shown))?)
     }
 
     /// Commits another layout, so that what one client's tests proved is not what the next client writes.
@@ -334,6 +357,7 @@ fn rows(text: &str) -> Vec<CellRow> {
         if let Some((before, _)) = said.split_once(TEST_RAN_IN) {
             mask_number(&mut row, before.chars().chain(TEST_RAN_IN.chars()).count());
         }
+        mask_time_at_end(&mut row);
         if !is_blank(&row) || kept.last().is_some_and(|row| !is_blank(row)) {
             kept.push(row);
         }
@@ -346,7 +370,7 @@ fn rows(text: &str) -> Vec<CellRow> {
 
 /// How long the turn took, in words that change; a hint that comes and goes; our own timings.
 fn is_of_this_minute(said: &str) -> bool {
-    let begins = ["✻ ", "Worked for ", "start "];
+    let begins = ["✻ ", "Worked for ", "start ", "[⏱ "];
     let ends = [" · /effort", " ms"];
     begins.iter().any(|begin| said.starts_with(begin)) || ends.iter().any(|end| said.ends_with(end))
 }
@@ -358,6 +382,24 @@ fn mask_number(row: &mut CellRow, from: usize) {
             "." => {}
             digit if digit.chars().all(|character| character.is_ascii_digit()) => cell.text = "0".to_owned(),
             _ => return,
+        }
+    }
+}
+
+/// Makes the digits of a time of day or a number of seconds zeros with which a row ends.
+fn mask_time_at_end(row: &mut CellRow) {
+    let said = terminal::text(row);
+    let last = said.trim_end().rsplit(' ').next().unwrap_or_default();
+    let is_time = last.len() == "09:00".len() && last.chars().nth(2) == Some(':');
+    let is_seconds = last.ends_with('s') && last.starts_with(|first: char| first.is_ascii_digit());
+    if !(is_time || is_seconds) {
+        return;
+    }
+    for cell in row.iter_mut().rev().skip_while(|cell| cell.text.trim().is_empty()) {
+        match cell.text.as_str() {
+            " " => return,
+            digit if digit.chars().all(|character| character.is_ascii_digit()) => cell.text = "0".to_owned(),
+            _ => {}
         }
     }
 }
@@ -394,6 +436,15 @@ mod tests {
         let screen =
             "a\n✻ Brewed for 3s · done 7:13 AM\n  │ Ran 1 test in 0.012s │\n  Worked for 12s • 07:13\nb\n";
         assert_eq!(shown(&rows(screen)), ["a", "  │ Ran 1 test in 0.000s │", "b"]);
+    }
+
+    #[test]
+    fn a_time_at_the_end_of_a_row_is_made_alike() {
+        let screen = "❯ Fix it     03:05  \n  ▣  Build · 27.1s\n  12 tests\n  3 files\n";
+        assert_eq!(
+            shown(&rows(screen)),
+            ["❯ Fix it     00:00  ", "  ▣  Build · 00.0s", "  12 tests", "  3 files"]
+        );
     }
 
     #[test]

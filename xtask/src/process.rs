@@ -1,6 +1,6 @@
 //! Runs other programs from the root of the checkout.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -17,10 +17,23 @@ pub(crate) fn test_target(name: &str) -> Command {
     command
 }
 
-/// The cargo that runs this.
+/// The cargo that runs this, as if it had been called by hand: what `cargo run` tells us about our own package would be
+/// taken for a change of the surroundings by build scripts that ask for it, and a third of everything built again.
 pub(crate) fn cargo_command() -> Command {
-    let mut command = Command::new(option_env!("CARGO").unwrap_or("cargo"));
+    called_by_hand(option_env!("CARGO").unwrap_or("cargo"))
+}
+
+/// A program that runs cargo, in the same way.
+pub(crate) fn called_by_hand(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
     command.current_dir(root());
+    let about_us = |name: &OsString| {
+        let name = name.to_string_lossy();
+        name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+    };
+    for (name, _) in std::env::vars_os().filter(|(name, _)| about_us(name)) {
+        command.env_remove(name);
+    }
     wait_together(&mut command);
     command
 }

@@ -3,6 +3,7 @@
 //! platform whose standard library is installed: linked with zig against a glibc that is old enough for every Linux in use, since a
 //! static glibc looks up names of hosts with files of its own version.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -102,7 +103,7 @@ pub(crate) fn host() -> Result<&'static Platform, String> {
 }
 
 /// Nothing is fetched to find out.
-fn has_standard_library(target: &str) -> Result<bool, String> {
+pub(crate) fn has_standard_library(target: &str) -> Result<bool, String> {
     let folder =
         process::output(Command::new("rustc").args(["--print", "target-libdir", "--target", target]))?;
     let files = fs_err::read_dir(folder.trim());
@@ -159,19 +160,24 @@ fn build_natively(platform: &Platform) -> Result<PathBuf, String> {
 
 fn build_with_zig(platform: &Platform) -> Result<PathBuf, String> {
     let folder = root().join("target/dist/zig");
-    let python = python::environment(&root().join("target/tools/zig"), ZIG)?;
-    let bin = python.parent().map(Path::to_owned).unwrap_or_default();
-    let mut path = bin.into_os_string();
-    path.push(":");
-    path.push(process::path());
     let target = match platform.oldest_glibc {
         Some(version) => format!("{}.{version}", platform.target),
         None => platform.target.to_owned(),
     };
     let mut build = cargo_command();
-    build.env("PATH", path).arg("zigbuild");
+    build.env("PATH", path_with_zig()?).arg("zigbuild");
     process::run(of_dist(&mut build, &target, &folder, &same_from_any_folder()))?;
     Ok(folder.join(platform.target).join("dist/checkstone"))
+}
+
+/// Where programs are found, zig and what makes cargo use it among them; from PyPI, the first time.
+pub(crate) fn path_with_zig() -> Result<OsString, String> {
+    let python = python::environment(&root().join("target/tools/zig"), ZIG)?;
+    let bin = python.parent().map(Path::to_owned).unwrap_or_default();
+    let mut path = bin.into_os_string();
+    path.push(":");
+    path.push(process::path());
+    Ok(path)
 }
 
 /// With the profile and the features of what is handed out.

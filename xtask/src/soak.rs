@@ -3,6 +3,7 @@
 
 use crate::cluster;
 use crate::process::{self, test_target};
+use crate::root;
 use crate::steps::Done;
 
 /// Processes on one journal: SIGKILL at any instant, and fifty that stop the same turns at once.
@@ -86,6 +87,19 @@ pub(crate) fn stores(rounds: u32, kills: u32) -> Result<Done, String> {
     cluster::test_stores(&[("CHECKSTONE_SOAK_ROUNDS", rounds), ("CHECKSTONE_SOAK_KILLS", kills.to_string())])
 }
 
+/// So many kills of each kind in runs of a hundred stages on a cluster: of the engine, of Slurm's daemons and helpers, of the database
+/// and of the bucket. What was done is noted in `target`, and the next time it goes on from there.
+pub(crate) fn cluster(kills: u32) -> Result<Done, String> {
+    let noted = root().join("target/cluster-campaign.json");
+    println!("{kills} kills of each kind, counted in `{}`; remove it to begin anew", noted.display());
+    let variables = [
+        ("CHECKSTONE_SOAK_CLUSTER_KILLS", kills.to_string()),
+        ("CHECKSTONE_SOAK_CLUSTER_NOTES", noted.display().to_string()),
+    ];
+    let tests = ["run::cluster::a_job_that_waits", "run::cluster_kills"];
+    cluster::test_slurm(&["postgresql"], &tests, &variables)
+}
+
 /// SIGKILL at so many instants of runs: of the supervisor, of a stage, of both.
 pub(crate) fn runs(kills: u32) -> Result<Done, String> {
     println!("{kills} kills of supervisors and stages");
@@ -99,7 +113,16 @@ pub(crate) fn random_runs(sequences: u32, first: u32) -> Result<Done, String> {
     println!("{sequences} random sequences from seed {first} on");
     let mut test = test_target("checkstone");
     test.env("CHECKSTONE_RUN_SEED", first.to_string()).env("CHECKSTONE_SOAK_RUNS", sequences.to_string());
-    process::run(test.args(["run::random::", "--", "--nocapture"]))
+    process::run(test.args(["run::random::a_run_ends", "--", "--nocapture"]))
+}
+
+/// Faults that are planted in what is run again, one after the other: each has to be found in so many random sequences.
+pub(crate) fn planted_faults(sequences: u32, first: u32, only: Option<&str>) -> Result<Done, String> {
+    println!("up to {sequences} random sequences for each planted fault, from seed {first} on");
+    let mut test = test_target("checkstone");
+    test.env("CHECKSTONE_RUN_SEED", first.to_string()).env("CHECKSTONE_SOAK_PLANTED", sequences.to_string());
+    test.envs(only.map(|fault| ("CHECKSTONE_SOAK_FAULT", fault)));
+    process::run(test.args(["run::random::planted::", "--", "--nocapture"]))
 }
 
 /// SIGKILL and a failing disk at every system call of the checkpoint commands, and so many power cuts on each file system.

@@ -4,6 +4,7 @@ mod crate_graph;
 pub(crate) mod host_folders;
 mod map;
 mod module_graph;
+mod platforms;
 mod test_code;
 mod type_names;
 
@@ -19,15 +20,15 @@ use crate::steps::Done;
 const LONGEST_SOURCE: usize = 900;
 
 /// A Rust file that is no test.
-struct Source {
+pub(crate) struct Source {
     /// Its path from the root.
-    name: String,
+    pub(crate) name: String,
     text: String,
 }
 
 impl Source {
     /// The crate that it belongs to.
-    fn package(&self) -> &str {
+    pub(crate) fn package(&self) -> &str {
         let mut parts = self.name.split('/');
         match parts.next() {
             Some("crates") => parts.next().unwrap_or_default(),
@@ -36,7 +37,7 @@ impl Source {
     }
 
     /// Its lines with their numbers, up to its own tests.
-    fn own_lines(&self) -> impl Iterator<Item = (usize, &str)> {
+    pub(crate) fn own_lines(&self) -> impl Iterator<Item = (usize, &str)> {
         let lines = self.text.lines().zip(1..).map(|(line, number)| (number, line));
         lines.take_while(|(_, line)| *line != "#[cfg(test)]")
     }
@@ -69,19 +70,20 @@ pub(crate) fn check() -> Result<Done, String> {
     wrong.extend(crate_graph::wrong(&sources)?);
     wrong.extend(module_graph::wrong(&sources));
     wrong.extend(type_names::wrong(&sources));
+    wrong.extend(platforms::wrong(&sources));
     wrong.extend(host_folders::wrong(&sources));
     wrong.extend(map::wrong(&sources)?);
     if wrong.is_empty() { Ok(Done::Passed) } else { Err(wrong.join("\n")) }
 }
 
 /// Every file that git tracks.
-fn tracked() -> Result<Vec<String>, String> {
+pub(crate) fn tracked() -> Result<Vec<String>, String> {
     let listed = process::output(Command::new("git").args(["ls-files", "-z"]).current_dir(root()))?;
     Ok(listed.split('\0').filter(|name| root().join(name).is_file()).map(str::to_owned).collect())
 }
 
 /// The sources of every crate: each crate's own file first, then its modules, a folder after the file of its name.
-fn sources() -> Result<Vec<Source>, String> {
+pub(crate) fn sources() -> Result<Vec<Source>, String> {
     let mut names: Vec<String> = tracked()?;
     names.retain(|name| name.ends_with(".rs") && name.contains("/src/") && !name.starts_with("fuzz/"));
     names.sort_by_key(|name| {
@@ -92,6 +94,6 @@ fn sources() -> Result<Vec<Source>, String> {
     names.into_iter().map(|name| read(&name).map(|text| Source { name, text })).collect()
 }
 
-fn read(name: &str) -> Result<String, String> {
+pub(crate) fn read(name: &str) -> Result<String, String> {
     fs_err::read_to_string(root().join(name)).map_err(|error| error.to_string())
 }

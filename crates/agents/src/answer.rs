@@ -17,9 +17,7 @@
 //!   known, so only Claude Code gets `autonomous_execution`.
 //! - Codex cuts a reason of more than about 2,500 tokens in the middle. The gate's message is far shorter.
 
-use std::borrow::Cow;
-
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use text::OWN_PREFIX;
 use transcript::Agent;
@@ -51,55 +49,33 @@ impl Answer {
     /// A text for the agent begins with [`OWN_PREFIX`] whether or not the caller put it there, since it must
     /// be known again when the client hands it back as a prompt.
     pub fn render(&self, agent: Agent, event: &Event, hold_form: HoldForm) -> Option<String> {
-        let can = &host(agent).can;
+        let form = &host(agent).answer;
         let output = match self {
-            Self::Notify { to_person } if can_notify(agent, event) => {
-                Output { system_message: Some(to_person.into()), ..Output::default() }
-            }
+            Self::Notify { to_person } if can_notify(agent, event) => (form.notify?)(to_person),
             Self::Hold { to_agent, to_person }
-                if can.holds_by_context.is_some()
+                if host(agent).can.holds_by_context.is_some()
                     && *event == Event::Stop
                     && hold_form == HoldForm::Context
                     && to_agent.len() <= LONGEST_CONTEXT =>
             {
-                Output {
-                    system_message: to_person.as_deref().map(Cow::from),
-                    hook_specific_output: Some(HookSpecificOutput {
-                        hook_event_name: "Stop",
-                        additional_context: own(to_agent),
-                    }),
-                    ..Output::default()
-                }
+                let told = to_person.as_deref().map_or_else(Output::default, notify);
+                told.and("hookSpecificOutput", for_event("Stop", own(to_agent)))
             }
             Self::Hold { to_agent, to_person } | Self::Continue { to_agent, to_person, .. }
                 if can_hold(agent, event) =>
             {
                 let reason = own(to_agent);
                 let hides_reason = matches!(self, Self::Hold { .. }) && !shows_text_beside_hold(agent);
-                Output {
-                    system_message: to_person.as_deref().map(|said| match hides_reason {
-                        true => format!("{reason}\n\n{said}").into(),
-                        false => said.into(),
-                    }),
-                    decision: Some("block"),
-                    reason: Some(reason),
-                    autonomous_execution: self.execution().filter(|_| can.takes_account_of_save),
-                    ..Output::default()
-                }
+                let to_person = to_person.as_ref().map(|said| match hides_reason {
+                    true => format!("{reason}\n\n{said}"),
+                    false => said.clone(),
+                });
+                let account = self.execution().filter(|_| host(agent).can.takes_account_of_save).cloned();
+                (form.hold)(HoldTexts { event, reason, to_person, account })
             }
-            Self::Context { to_agent, .. }
-                if matches!(event, Event::SessionStart { .. }) && can.takes_bare_context =>
-            {
-                Output { additional_context: Some(own(to_agent)), ..Output::default() }
+            Self::Context { to_agent, to_person } if matches!(event, Event::SessionStart { .. }) => {
+                (form.context)(own(to_agent), to_person)
             }
-            Self::Context { to_agent, to_person } if matches!(event, Event::SessionStart { .. }) => Output {
-                system_message: Some(to_person.into()),
-                hook_specific_output: Some(HookSpecificOutput {
-                    hook_event_name: "SessionStart",
-                    additional_context: own(to_agent),
-                }),
-                ..Output::default()
-            },
             _ => return None,
         };
         // Plain text always serialises; were it not so, silence is what lets the agent go on.
@@ -123,12 +99,9 @@ impl Answer {
         self
     }
 
-    /// What the person alone is told.
-    pub fn to_person(self) -> Option<String> {
-        match self {
-            Self::Notify { to_person } => Some(to_person),
-            _ => None,
-        }
+    /// The agent goes on.
+    pub fn is_hold(&self) -> bool {
+        matches!(self, Self::Hold { .. } | Self::Continue { .. })
     }
 
     fn execution(&self) -> Option<&Value> {
@@ -168,27 +141,106 @@ fn own(text: &str) -> String {
     if text.starts_with(OWN_PREFIX) { text.to_owned() } else { format!("{OWN_PREFIX} {text}") }
 }
 
-/// The keys that all clients know, and one that some let pass; only those that say something are written.
-#[derive(Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Output<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    decision: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    system_message: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hook_specific_output: Option<HookSpecificOutput>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    additional_context: Option<String>,
-    #[serde(rename = "autonomous_execution", skip_serializing_if = "Option::is_none")]
-    autonomous_execution: Option<&'a Value>,
+/// How a client is told things. Whatever its contract is, it is a function in the host's own folder; most took over Claude Code's.
+#[derive(Debug)]
+pub struct AnswerForm {
+    /// The agent may not stop yet.
+    pub hold: fn(HoldTexts<'_>) -> Output,
+    /// What the agent is told by an answer that holds it: `hold`, read back.
+    pub held: fn(&Value) -> Option<&str>,
+    /// The agent is told something at the start of its session, and the person that it was.
+    pub context: fn(to_agent: String, to_person: &str) -> Output,
+    /// The person is told something; `None` if there is no way to.
+    pub notify: Option<fn(&str) -> Output>,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct HookSpecificOutput {
-    hook_event_name: &'static str,
-    additional_context: String,
+/// What is said at a hold.
+#[derive(Debug)]
+pub struct HoldTexts<'a> {
+    /// The stop of the agent, or of a sub-agent.
+    pub event: &'a Event,
+    pub reason: String,
+    pub to_person: Option<String>,
+    /// The account of a save, if the client lets it pass.
+    pub account: Option<Value>,
+}
+
+impl AnswerForm {
+    pub(crate) const BASE: Self = Self { hold: block, held: reason, context, notify: Some(notify) };
+}
+
+fn block(told: HoldTexts<'_>) -> Output {
+    let output = Output::text("decision", "block").and("reason", told.reason);
+    let output = match told.to_person {
+        Some(to_person) => output.and("systemMessage", to_person),
+        None => output,
+    };
+    match told.account {
+        Some(account) => output.and("autonomous_execution", account),
+        None => output,
+    }
+}
+
+fn reason(answer: &Value) -> Option<&str> {
+    answer.get("reason").filter(|_| answer.get("decision") == Some(&Value::from("block")))?.as_str()
+}
+
+fn context(to_agent: String, to_person: &str) -> Output {
+    notify(to_person).and("hookSpecificOutput", for_event("SessionStart", to_agent))
+}
+
+fn notify(to_person: &str) -> Output {
+    Output::text("systemMessage", to_person)
+}
+
+fn for_event(name: &str, additional_context: String) -> Output {
+    Output::text("hookEventName", name).and("additionalContext", additional_context)
+}
+
+/// A JSON object whose names stay in the order in which they were given.
+#[derive(Debug, Default)]
+pub struct Output(Vec<(&'static str, OutputValue)>);
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum OutputValue {
+    Text(String),
+    Json(Value),
+    Object(Output),
+}
+
+impl Output {
+    pub(crate) fn text(name: &'static str, text: impl Into<String>) -> Self {
+        Self::default().and(name, text.into())
+    }
+
+    #[must_use]
+    pub(crate) fn and(mut self, name: &'static str, value: impl Into<OutputValue>) -> Self {
+        self.0.push((name, value.into()));
+        self
+    }
+}
+
+impl Serialize for Output {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+impl From<String> for OutputValue {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<Value> for OutputValue {
+    fn from(value: Value) -> Self {
+        Self::Json(value)
+    }
+}
+
+impl From<Output> for OutputValue {
+    fn from(object: Output) -> Self {
+        Self::Object(object)
+    }
 }

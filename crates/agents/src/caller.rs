@@ -5,15 +5,6 @@ use transcript::Agent;
 
 use crate::host::host;
 
-/// Whoever called the hook.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Caller {
-    /// A host whose payloads, transcripts and decisions are known.
-    Host(Agent),
-    /// Another one, by the name that people give it. What it says is not understood, so its agent passes.
-    Stranger(&'static str),
-}
-
 /// How a host is known by what it sends.
 #[derive(Clone, Copy, Debug)]
 pub struct CallerMarks {
@@ -21,84 +12,85 @@ pub struct CallerMarks {
     pub fields: &'static [&'static str],
     /// A variable in the environment of its hooks.
     pub variable: Option<&'static str>,
+    /// The folder that its transcripts lie in, if it is not the one of its settings.
+    pub transcript_folder: Option<&'static str>,
 }
 
-/// Hosts that run the hooks in other clients' settings, by the folder of their transcripts.
-const STRANGERS: &[(&str, &str, CallerMarks)] = &[
-    ("Cursor", ".cursor", CallerMarks { fields: &["cursor_version"], variable: Some("CURSOR_VERSION") }),
-    // Its own folder is called as people call theirs: `~/Code`.
-    ("VS Code", "workspaceStorage", CallerMarks { fields: &["hookEventName"], variable: None }),
-];
-
-impl Caller {
-    /// The transcript decides where it lies in a host's own folder; a field or a variable may be somebody else's, too, so the
-    /// host that the hook was registered for is believed first.
-    pub(crate) fn find(
-        registered: Agent,
-        transcript: Option<&str>,
-        has_field: impl Fn(&str) -> bool,
-        is_set: impl Fn(&str) -> bool,
-    ) -> Self {
-        let lies_in =
-            |folder: &str| transcript.is_some_and(|path| path.split(['/', '\\']).any(|part| part == folder));
-        let files = &host(registered).files;
-        if lies_in(files.folder) || files.user_folders.is_some_and(|folders| lies_in(folders.name)) {
-            return Self::Host(registered);
-        }
-        let others = || Agent::ALL.into_iter().filter(|agent| *agent != registered);
-        let hosts = || others().map(|agent| (Self::Host(agent), host(agent).files.folder, host(agent).marks));
-        let strangers =
-            || STRANGERS.iter().map(|(title, folder, marks)| (Self::Stranger(title), *folder, *marks));
-        let mut all: Vec<(Self, &str, CallerMarks)> = hosts().chain(strangers()).collect();
-        if let Some((caller, ..)) = all.iter().find(|(_, folder, _)| lies_in(folder)) {
-            return *caller;
-        }
-        let is_own = host(registered).marks;
-        all.retain(|(.., marks)| {
-            marks.fields.iter().any(|name| has_field(name))
-                || marks
-                    .variable
-                    .is_some_and(|name| is_set(name) && is_own.variable.is_none_or(|own| !is_set(own)))
-        });
-        all.first().map_or(Self::Host(registered), |(caller, ..)| *caller)
+/// The host that calls the hook which is registered for `registered`. The transcript decides where it lies in a host's own folder; a field
+/// or a variable may be somebody else's, too, so the host that the hook was registered for is believed first.
+pub(crate) fn calling(
+    registered: Agent,
+    transcript: Option<&str>,
+    has_field: impl Fn(&str) -> bool,
+    is_set: impl Fn(&str) -> bool,
+) -> Agent {
+    let lies_in =
+        |folder: &str| transcript.is_some_and(|path| path.split(['/', '\\']).any(|part| part == folder));
+    let lies_with = |agent: &Agent| {
+        let files = &host(*agent).files;
+        lies_in(host(*agent).marks.transcript_folder.unwrap_or(files.folder))
+            || (*agent == registered && files.user_folders.is_some_and(|folders| lies_in(folders.name)))
+    };
+    if lies_with(&registered) {
+        return registered;
     }
+    let others = || Agent::ALL.into_iter().filter(|agent| *agent != registered);
+    let own_variable = host(registered).marks.variable;
+    let has_mark = |agent: &Agent| {
+        let CallerMarks { fields, variable, .. } = host(*agent).marks;
+        let is_called_by = |name: &str| is_set(name) && own_variable.is_none_or(|own| !is_set(own));
+        fields.iter().any(|name| has_field(name)) || variable.is_some_and(is_called_by)
+    };
+    others().find(lies_with).or_else(|| others().find(has_mark)).unwrap_or(registered)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn caller(transcript: Option<&str>, fields: &[&str], variables: &[&str]) -> Caller {
+    /// Whoever runs the hooks in Claude Code's settings.
+    fn caller(transcript: Option<&str>, fields: &[&str], variables: &[&str]) -> Agent {
         let (has_field, is_set) =
             (|name: &str| fields.contains(&name), |name: &str| variables.contains(&name));
-        Caller::find(Agent::Claude, transcript, has_field, is_set)
+        calling(Agent::default(), transcript, has_field, is_set)
     }
 
     #[test]
     fn l16_a_host_is_known_by_its_transcript_its_fields_or_its_variables() {
-        let claude = Caller::Host(Agent::Claude);
-        let (qwen, copilot) = (Caller::Host(Agent::Qwen), Caller::Host(Agent::Copilot));
-        let of_claude = Some("/home/dev/.claude/projects/-home-dev-proj/1.jsonl");
-        for (transcript, fields, variables, expected) in [
-            (of_claude, &[][..], &[][..], claude),
-            (None, &[], &[], claude),
-            (Some("/tmp/x.jsonl"), &[], &[], claude),
-            // Claude Code in a shell of Copilot CLI.
-            (of_claude, &[], &["COPILOT_CLI"], claude),
-            (Some("/home/dev/.qwen/projects/-p/chats/1.jsonl"), &[], &[], qwen),
-            (None, &["crons"], &[], qwen),
-            (Some("/home/dev/.copilot/session-state/1/events.jsonl"), &[], &[], copilot),
-            (None, &[], &["COPILOT_CLI"], copilot),
-            (Some("/home/dev/.factory/sessions/-p/1.jsonl"), &[], &[], Caller::Host(Agent::Droid)),
-            (None, &["tool_execution_count"], &[], Caller::Host(Agent::Droid)),
-            (None, &["cursor_version"], &[], Caller::Stranger("Cursor")),
-            (None, &["hookEventName"], &[], Caller::Stranger("VS Code")),
-        ] {
-            assert_eq!(
-                caller(transcript, fields, variables),
-                expected,
-                "{transcript:?} {fields:?} {variables:?}"
-            );
+        for agent in Agent::ALL {
+            let marks = host(agent).marks;
+            let folder = marks.transcript_folder.unwrap_or(host(agent).files.folder);
+            assert_eq!(caller(Some(&format!("/home/dev/{folder}/projects/1.jsonl")), &[], &[]), agent);
+            assert_eq!(caller(Some(&format!("C:\\Users\\dev\\{folder}\\1.jsonl")), &[], &[]), agent);
+            for field in marks.fields {
+                assert_eq!(caller(None, &[field], &[]), agent, "{field}");
+                assert_eq!(caller(Some("/tmp/x.jsonl"), &[field], &[]), agent, "{field}");
+            }
+            if let Some(variable) = marks.variable {
+                assert_eq!(caller(None, &[], &[variable]), agent, "{variable}");
+            }
+        }
+    }
+
+    #[test]
+    fn l16_the_host_that_the_hook_is_registered_for_is_believed_first() {
+        let claude = Agent::default();
+        let own = Some("/home/dev/.claude/projects/-home-dev-proj/1.jsonl");
+        let variables: Vec<&str> =
+            Agent::ALL.into_iter().filter_map(|agent| host(agent).marks.variable).collect();
+        // A client that was started in the shell of another one.
+        assert_eq!(caller(own, &[], &variables), claude);
+        assert_eq!(caller(None, &[], &[]), claude);
+        assert_eq!(caller(Some("/tmp/x.jsonl"), &[], &[]), claude);
+    }
+
+    /// A mark that two hosts have would tell nobody apart.
+    #[test]
+    fn no_two_hosts_share_a_mark() {
+        let fields = || Agent::ALL.into_iter().flat_map(|agent| host(agent).marks.fields.iter().copied());
+        let variables = || Agent::ALL.into_iter().filter_map(|agent| host(agent).marks.variable);
+        for mark in fields().chain(variables()) {
+            assert_eq!(fields().chain(variables()).filter(|other| *other == mark).count(), 1, "{mark}");
         }
     }
 }

@@ -65,7 +65,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for AllFields<'a> {
                 let mut fields = HashMap::with_capacity(16);
                 while let Some(FieldName(name)) = map.next_key()? {
                     if fields.insert(name, map.next_value()?).is_some() {
-                        return Err(A::Error::custom("a name stands twice in the object"));
+                        return Err(A::Error::custom("a name appears twice in the object"));
                     }
                 }
                 Ok(AllFields(fields))

@@ -1,9 +1,10 @@
-//! Which programs read the keys of a terminal: the processes of its foreground group, as Linux tells them. Typed text
+//! Which programs read the keys of a terminal: the processes of its foreground group, as the system shows them. Typed text
 //! is for an agent that reads keys by itself, and must never reach a shell.
 
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
+use machine::ProcessTable;
 use rustix::fs::{Mode, OFlags};
 use rustix::termios::LocalModes;
 use transcript::Agent;
@@ -32,9 +33,9 @@ struct RunningProgram {
 }
 
 impl Foreground {
-    /// The foreground of the terminal that the process `process` belongs to. Empty where the system does not tell.
+    /// The foreground of the terminal that the process `process` belongs to. Empty if the system does not tell.
     pub(crate) fn of_terminal_of(process: i32) -> Self {
-        let Some((_, group)) = groups(process) else { return Self::default() };
+        let Some((_, group)) = ProcessTable::groups(process) else { return Self::default() };
         let mut members = members(group);
         // The leader stands for its group.
         members.sort_by_key(|member| *member != group);
@@ -71,13 +72,9 @@ impl Foreground {
 
 impl RunningProgram {
     fn of(process: i32) -> Self {
-        let text = fs_err::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
-        let arguments = text
-            .split(|byte| *byte == 0)
-            .map(|argument| String::from_utf8_lossy(argument).into_owned())
-            .filter(|argument| !argument.is_empty())
-            .collect();
-        Self { arguments, folder: fs_err::read_link(format!("/proc/{process}/cwd")).ok() }
+        let arguments = ProcessTable::arguments(process).into_iter();
+        let arguments = arguments.map(|argument| String::from_utf8_lossy(&argument).into_owned()).collect();
+        Self { arguments, folder: ProcessTable::working_folder(process) }
     }
 
     fn name(&self) -> &str {
@@ -125,21 +122,8 @@ fn base_name(program: &str) -> &str {
 
 /// The processes of a group.
 fn members(group: i32) -> Vec<i32> {
-    let Ok(entries) = fs_err::read_dir("/proc") else { return Vec::new() };
-    entries
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter(|process| groups(*process).is_some_and(|(own, _)| own == group))
-        .collect()
-}
-
-/// A process's own group, and the group in front of its terminal.
-fn groups(process: i32) -> Option<(i32, i32)> {
-    let text = fs_err::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name in parentheses may contain anything.
-    let mut fields = text.rsplit_once(')')?.1.split_ascii_whitespace();
-    let group = fields.nth(2)?.parse().ok()?;
-    let front = fields.nth(2)?.parse().ok()?;
-    Some((group, front))
+    let is_member = |process: &i32| ProcessTable::groups(*process).is_some_and(|(own, _)| own == group);
+    ProcessTable::pids().into_iter().filter(is_member).collect()
 }
 
 #[cfg(test)]

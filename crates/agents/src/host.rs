@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use transcript::Agent;
 
+use crate::answer::AnswerForm;
 use crate::caller::CallerMarks;
 use crate::known_hook::TrustQuestion;
 use crate::notification::NotifyForm;
@@ -20,12 +21,15 @@ pub struct Host {
     /// How people call it, and in short.
     pub title: &'static str,
     pub short_title: &'static str,
+    /// What its program is called on `PATH`, if not as people type its name here.
+    pub program: Option<&'static str>,
     /// The folder of its npm package, by which a script that runs is known.
     pub package_folder: &'static str,
     /// How it is known where it runs the hooks of another client's settings.
     pub marks: CallerMarks,
     pub payload: PayloadForm,
     pub can: Abilities,
+    pub answer: AnswerForm,
     pub registration: RegistrationForm,
     pub files: HostFiles,
     pub variables: HostVariables,
@@ -35,10 +39,43 @@ pub struct Host {
     pub notes_file: &'static str,
     /// Who worked on what a save commits.
     pub co_author: &'static str,
-    /// Whom a program that it starts at the end of a turn is told of the turn.
+    /// Where people use it and no hook of theirs fires, by its documentation: the program is not there.
+    pub silent_in: &'static [&'static str],
+    /// Where people use it and nobody has tried whether hooks fire.
+    pub untried_in: &'static [&'static str],
+    /// How it tells a program that it starts at the end of a turn of that turn.
     pub notify: Option<NotifyForm>,
     /// How it is asked which hooks it runs.
     pub trust: Option<TrustQuestion>,
+    /// Where it keeps the MCP servers that it starts.
+    pub mcp: Option<McpForm>,
+}
+
+/// Where a host keeps the MCP servers that it starts, and how one of them is written.
+#[derive(Debug)]
+pub struct McpForm {
+    /// The person's own.
+    pub user_file: McpFile,
+    /// In a repository, from its root.
+    pub project_file: &'static str,
+    pub text: McpText,
+}
+
+/// Where a person's own file lies.
+#[derive(Clone, Copy, Debug)]
+pub enum McpFile {
+    InFolder(&'static str),
+    /// In the home; in the host's folder if a variable says where that is.
+    InHome(&'static str),
+}
+
+/// What such a file looks like.
+#[derive(Clone, Copy, Debug)]
+pub enum McpText {
+    /// An object of servers by their names; one of them, for the path of the program.
+    Json { servers: &'static str, entry: fn(&str) -> Value },
+    /// A table of tables.
+    Toml { table: &'static str },
 }
 
 /// What a host says at its events.
@@ -48,8 +85,10 @@ pub struct PayloadForm {
     pub events: &'static [(&'static str, EventKind)],
     /// Payloads that name no event are of the first of these whose field they have.
     pub unnamed_events: &'static [(&'static str, EventKind)],
-    /// Where this variable is set it tells of no prompt, so a session that begins or goes on opens a turn.
-    pub silent_prompts_with: Option<&'static str>,
+    /// Fields that it calls otherwise than most, by the names that most give them.
+    pub other_names: &'static [(&'static str, &'static str)],
+    /// A stop whose field has another value than this is none: the person interrupted the agent, or it failed.
+    pub only_stops: Option<(&'static str, &'static str)>,
     /// The field with its own id of the turn.
     pub turn: Option<&'static str>,
     /// The field with the agent's last words.
@@ -73,12 +112,13 @@ pub struct Abilities {
     pub tells_person_beside_hold: bool,
     /// Whether the version that calls itself so takes context at a stop for a hold.
     pub holds_by_context: Option<fn(&str) -> bool>,
-    /// Context at the beginning of a session stands in the answer itself, not in a part for the event.
-    pub takes_bare_context: bool,
     /// Keys that it does not know do no harm, so an account of a save can stand beside a hold.
     pub takes_account_of_save: bool,
     /// It has a status line, which is told how large the context is.
     pub has_status_line: bool,
+    /// The transcript shows how commands ended, and is in a format that is read. Otherwise what counts is what changed: a host that
+    /// the hooks are registered for is held for that, and one that runs another client's is not.
+    pub shows_results: bool,
     /// It writes the last lines of the transcript after it has called us (T21).
     pub writes_late: bool,
     /// It writes down when it asks its hooks at a stop; what the turn did stands before that.
@@ -98,12 +138,20 @@ pub struct RegistrationForm {
     /// How the client calls the hook in its messages.
     pub name: Option<&'static str>,
     pub call: CallForm,
+    /// The list of an event has the hooks themselves, not groups of them.
+    pub is_flat: bool,
+    /// Numbers that a file of hooks begins with.
+    pub head: &'static [(&'static str, u32)],
+    /// What else the hook at the stop has: names of JSON values.
+    pub at_stop: &'static [(&'static str, &'static str)],
     /// The program in a plugin or extension.
     pub in_package: &'static str,
     /// In the client's own unit. Far beyond our own limit, so that it never has to change.
     pub timeout: u32,
     /// Where the client limits the end of a session itself.
     pub session_end_timeout: Option<u32>,
+    /// Only a person who names it wants it: it was never run here.
+    pub only_if_named: bool,
     /// What is left for the person to do after `init`, or good to know.
     pub note_for_user: Option<&'static str>,
     pub note_for_project: Option<&'static str>,
@@ -246,6 +294,8 @@ pub struct TranscriptPlaces {
     pub introduction: fn(&Path) -> Introduction,
     /// Whether the file is a sub-agent's, by its name.
     pub is_subagent_file: fn(&Path) -> bool,
+    /// The session that writes this file, if the path tells.
+    pub session_of_path: fn(&Path) -> Option<&str>,
 }
 
 /// A turn that never was, as the host would tell of it.
@@ -256,6 +306,11 @@ pub struct RehearsalForm {
     /// What a stop has beside that.
     pub stop: fn() -> Value,
     pub records: fn(&RehearsedTurn<'_>) -> Vec<Value>,
+}
+
+/// What the client's program is called on `PATH`.
+pub fn program_name(agent: Agent) -> &'static str {
+    host(agent).program.unwrap_or(agent.name())
 }
 
 impl Host {
@@ -284,4 +339,33 @@ transcript::each_host!(hosts);
 /// The first host of which this is so.
 pub fn agent_that(is_it: impl Fn(&Host) -> bool) -> Option<Agent> {
     Agent::ALL.into_iter().find(|agent| is_it(host(*agent)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rehearsed_turn::{RehearsedTurn, Tests};
+
+    /// What no default can stand for.
+    #[test]
+    fn every_row_says_who_it_is() {
+        for agent in Agent::ALL {
+            let row = host(agent);
+            for name in [row.title, row.short_title, row.package_folder, row.co_author, row.notes_file] {
+                assert!(!name.is_empty(), "{agent:?}");
+            }
+            assert!(row.files.folder.starts_with('.'), "{agent:?}");
+            for kind in [EventKind::SessionStart, EventKind::PromptSubmitted, EventKind::Stop] {
+                assert!(row.event_name(kind).is_some(), "{agent:?} {kind:?}");
+            }
+            let turn = RehearsedTurn {
+                agent,
+                tests: Tests::Passed,
+                repository: Path::new("/r"),
+                transcript: Path::new("/t"),
+                now: String::new(),
+            };
+            assert_eq!((row.rehearsal.records)(&turn).is_empty(), !transcript::is_read(agent), "{agent:?}");
+        }
+    }
 }

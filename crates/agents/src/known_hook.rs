@@ -26,7 +26,7 @@ impl KnownHook {
 
 /// The client does not tell.
 #[derive(Debug, thiserror::Error)]
-#[error("this version of {0} does not tell which hooks it trusts")]
+#[error("this version of {0} does not report which hooks it trusts")]
 pub struct TrustUnknown(pub &'static str);
 
 /// Which hooks a client knows, or that it does not tell.
@@ -37,13 +37,18 @@ pub type TrustAnswer = Result<Vec<KnownHook>, TrustUnknown>;
 pub struct TrustQuestion {
     /// The files in its folders that may name us; else there is no need to start it.
     pub files: &'static [&'static str],
+    /// The folders beside them that its answer depends on.
+    pub folders: &'static [&'static str],
+    /// It is asked in a copy of its folder, so that it writes nothing into the person's own: a text of the first folder, as it
+    /// reads in the second.
+    pub moved: fn(&str, &Path, &Path) -> String,
     /// What it is started with, by what is in its folder.
     pub arguments: fn(&Path) -> Vec<&'static str>,
     /// What it calls the program that answers.
     pub service: &'static str,
     /// What is written to its stdin: about hooks in this folder, by this version of ours.
     pub input: fn(&Path, &str) -> String,
-    /// What a line of its stdout answers; `None` where it is about something else.
+    /// What a line of its stdout answers; `None` if it is about something else.
     pub answer: fn(&[u8]) -> Option<TrustAnswer>,
     /// What the person can do where it does not know the hooks, does not run them, or does not answer.
     pub if_unknown: &'static str,

@@ -16,6 +16,7 @@ mod field;
 mod foreground;
 mod hold_form;
 mod host;
+mod host_defaults;
 mod known_hook;
 mod notification;
 mod payload;
@@ -25,13 +26,13 @@ pub mod rehearsed_turn;
 mod tmux;
 pub mod transcripts;
 
-pub use answer::{Answer, shows_text_beside_hold};
-pub use caller::{Caller, CallerMarks};
+pub use answer::{Answer, AnswerForm, HoldTexts, Output, shows_text_beside_hold};
+pub use caller::CallerMarks;
 pub use foreground::Foreground;
 pub use hold_form::HoldForm;
 pub use host::{
-    Abilities, CallForm, HookShell, Host, HostFiles, HostPackage, RegistrationFile, UserFolders, agent_that,
-    host,
+    Abilities, CallForm, HookShell, Host, HostFiles, HostPackage, McpFile, McpForm, McpText,
+    RegistrationFile, UserFolders, agent_that, host, program_name,
 };
 pub use known_hook::{KnownHook, TrustAnswer, TrustQuestion, TrustUnknown};
 pub use notification::{Notification, NotifyForm};

@@ -12,13 +12,16 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use transcript::{Agent, Usage};
 
-use crate::caller::Caller;
+use crate::caller;
 use crate::field::{self, AllFields, Field};
 use crate::host::host;
 use crate::prompt;
 
 /// Of the agent's last words the end is kept, up to this many bytes.
 const LONGEST_LAST_TEXT: usize = 256 * 1024;
+
+/// Fields that name the session of whoever launched a sub-agent.
+const OF_A_SUBAGENT: [&str; 2] = ["parent_agent_id", "calling_session_id"];
 
 /// How the status of a background task reads when the task is over. Any other status is waited for.
 const TASK_IS_OVER: &[&str] = &["completed", "failed", "killed", "stopped", "cancelled"];
@@ -43,7 +46,7 @@ pub enum Event {
     Stop,
     /// A sub-agent wants to stop.
     SubagentStop,
-    /// A session begins or goes on: `startup`, `resume`, `clear`, `compact` or `fork`; empty where not told.
+    /// A session begins or goes on: `startup`, `resume`, `clear`, `compact` or `fork`; empty if not told.
     SessionStart {
         source: String,
     },
@@ -58,6 +61,14 @@ impl Event {
     pub fn from_name(agent: Agent, name: &str) -> Self {
         let kind = host(agent).payload.events.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
         kind.map_or_else(|| Self::Other(name.to_owned()), Self::from_kind)
+    }
+
+    /// What it is if a sub-agent is told: the end of its work, or nothing that matters here.
+    fn of_a_subagent(self) -> Self {
+        match self {
+            Self::Stop | Self::SubagentStop => Self::SubagentStop,
+            event => Self::Other(format!("{event:?} of a sub-agent")),
+        }
     }
 
     fn from_kind(kind: EventKind) -> Self {
@@ -106,7 +117,8 @@ pub struct Payload {
     pub cwd: Option<PathBuf>,
     /// The client's own id of the turn. The same at a second stop.
     pub turn: Option<String>,
-    /// The prompt as typed, at most 16 KiB of it, without the context of hooks that a client puts before it.
+    /// The prompt as typed, at most 16 KiB of it, without the context of hooks that a client puts before it. At the beginning of a
+    /// session, the one that the session begins with.
     pub prompt: Option<String>,
     /// This stop follows a hold, ours or another tool's. A witness only: a client may forget it.
     pub stop_hook_active: bool,
@@ -157,16 +169,12 @@ impl Payload {
         registered: Agent,
         bytes: &[u8],
         is_set: impl Fn(&str) -> bool,
-    ) -> Result<(Caller, Self), PayloadError> {
+    ) -> Result<Self, PayloadError> {
         let written = PayloadFields::read(bytes)?;
-        let transcript = written.name("transcript_path");
-        let has_field = |name: &str| written.0.exactly(name).is_some();
-        let caller = Caller::find(registered, transcript.as_deref(), has_field, is_set);
-        let agent = match caller {
-            Caller::Host(agent) => agent,
-            Caller::Stranger(_) => registered,
-        };
-        Ok((caller, written.into_payload(agent)?))
+        let transcript = field::name(written.fields.named("transcript_path"));
+        let has_field = |name: &str| written.fields.exactly(name).is_some();
+        let agent = caller::calling(registered, transcript.as_deref(), has_field, is_set);
+        written.into_payload(agent)
     }
 
     /// The prompt is our own text come back, not a person's (T4).
@@ -207,7 +215,11 @@ impl Payload {
 }
 
 /// The payload as clients write it.
-struct PayloadFields<'a>(AllFields<'a>);
+struct PayloadFields<'a> {
+    fields: AllFields<'a>,
+    /// What its host calls otherwise, by our names.
+    other_names: &'static [(&'static str, &'static str)],
+}
 
 impl<'a> PayloadFields<'a> {
     fn read(bytes: &'a [u8]) -> Result<Self, PayloadError> {
@@ -215,33 +227,49 @@ impl<'a> PayloadFields<'a> {
         if bytes.trim_ascii_start().first() != Some(&b'{') {
             return Err(PayloadError::NotAnObject);
         }
-        serde_json::from_slice(bytes).map(Self).map_err(PayloadError::Malformed)
+        let fields = serde_json::from_slice(bytes).map_err(PayloadError::Malformed)?;
+        Ok(Self { fields, other_names: &[] })
     }
 
     fn field(&self, name: &str) -> Field<'a> {
-        self.0.named(name)
+        let other = || self.other_names.iter().find(|(ours, _)| *ours == name);
+        self.fields.named(name).or_else(|| self.fields.named(other()?.1))
     }
 
     fn name(&self, name: &str) -> Option<String> {
         field::name(self.field(name))
     }
 
-    fn into_payload(self, agent: Agent) -> Result<Payload, PayloadError> {
+    /// Whose sub-agent calls, for hosts whose sub-agents call the hooks as if they were sessions: they name their parent, or the
+    /// transcript is another session's.
+    fn parent(&self, agent: Agent) -> Option<String> {
+        let writes_elsewhere = || {
+            let transcript = path(self.field("transcript_path"))?;
+            let writer = (host(agent).transcripts.session_of_path)(&transcript)?;
+            self.name("session_id").filter(|session| session != writer).map(|_| writer.to_owned())
+        };
+        OF_A_SUBAGENT.iter().find_map(|name| self.name(name)).or_else(writes_elsewhere)
+    }
+
+    fn into_payload(mut self, agent: Agent) -> Result<Payload, PayloadError> {
         let form = &host(agent).payload;
+        self.other_names = form.other_names;
+        let parent = self.parent(agent);
         let event = self.event(agent).ok_or(PayloadError::NoEvent)?;
+        let event = if parent.is_some() { event.of_a_subagent() } else { event };
         let last_text = form.last_text.and_then(|name| self.field(name));
         let model = self.name("model");
         Ok(Payload {
             agent,
             event,
-            session: self.name("session_id"),
+            session: parent.or_else(|| self.name("session_id")),
             at: instant(self.field("timestamp")),
-            transcript: path(self.field("transcript_path")),
+            transcript: path(self.field("transcript_path")).filter(|_| transcript::is_read(agent)),
             cwd: path(self.field("cwd")),
             turn: form.turn.and_then(|name| self.name(name)),
-            prompt: field::text(self.field("prompt"))
+            prompt: field::text(self.field("prompt").or_else(|| self.field("initial_prompt")))
                 .map(|text| text::head(prompt::typed(agent, &text), prompt::LONGEST_PROMPT).to_owned()),
-            stop_hook_active: field::read(self.field("stop_hook_active")).unwrap_or(false),
+            stop_hook_active: flag(self.field("stop_hook_active")),
             last_text: field::text(last_text).map(|text| text::tail(&text, LONGEST_LAST_TEXT).to_owned()),
             permission_mode: self.name("permission_mode"),
             background_tasks: waited_for(self.field("background_tasks")),
@@ -276,11 +304,19 @@ impl<'a> PayloadFields<'a> {
             Event::PromptSubmitted if form.has_empty_prompts && self.name("prompt").is_none() => {
                 Event::Other(name)
             }
+            Event::Stop if form.only_stops.is_some_and(|(field, value)| self.differs(field, value)) => {
+                Event::Other(name)
+            }
             Event::SubagentStop if form.has_nameless_subagents && is_nobody("agent_type") => {
                 Event::Other(name)
             }
             event => self.with_source(event),
         })
+    }
+
+    /// Whether the field is there and says something else.
+    fn differs(&self, field: &str, value: &str) -> bool {
+        self.name(field).is_some_and(|written| written != value)
     }
 
     fn with_source(&self, event: Event) -> Event {
@@ -299,8 +335,16 @@ fn instant(written: Field<'_>) -> Option<Timestamp> {
     field::read::<String>(written).and_then(|text| text.parse().ok()).or_else(as_number)
 }
 
+/// A path, or the first of several.
 fn path(written: Field<'_>) -> Option<PathBuf> {
-    field::name(written).map(PathBuf::from)
+    let first = || field::read::<Vec<String>>(written)?.into_iter().find(|path| !path.is_empty());
+    field::name(written).or_else(first).map(PathBuf::from)
+}
+
+/// A flag, or the count of what it is about.
+fn flag(written: Field<'_>) -> bool {
+    let is_counted = || field::read::<u64>(written).is_some_and(|count| count > 0);
+    field::read(written).unwrap_or_else(is_counted)
 }
 
 /// How many of the listed tasks are not over.

@@ -5,12 +5,16 @@
 pub mod hand_written;
 mod json_text;
 mod layout;
+pub mod mcp_entry;
 mod own_call;
 mod own_file;
 pub mod settings;
 pub mod status_line;
 
+use std::collections::BTreeMap;
+
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use serde_json::Value;
 use transcript::Agent;
 
 use crate::host::{CallForm, host};
@@ -44,11 +48,27 @@ pub struct Entry {
     pub group: Group,
 }
 
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+/// What stands in the list of an event: a group of handlers, or the handler itself.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub matcher: Option<&'static str>,
     pub hooks: [Handler; 1],
+    pub is_flat: bool,
+}
+
+impl Serialize for Group {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let [handler] = &self.hooks;
+        if self.is_flat {
+            return handler.serialize(serializer);
+        }
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(matcher) = self.matcher {
+            map.serialize_entry("matcher", matcher)?;
+        }
+        map.serialize_entry("hooks", &self.hooks)?;
+        map.end()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -64,6 +84,9 @@ pub struct Handler {
     pub args: Option<[&'static str; 2]>,
     /// In the client's own unit.
     pub timeout: u32,
+    /// What only this client's hooks have at this event.
+    #[serde(flatten)]
+    pub more: BTreeMap<&'static str, Value>,
 }
 
 impl Registration {
@@ -75,6 +98,7 @@ impl Registration {
                 group: Group {
                     matcher: host(agent).registration.matcher,
                     hooks: [handler(agent, program, event)],
+                    is_flat: host(agent).registration.is_flat,
                 },
             })
             .collect();
@@ -101,7 +125,10 @@ impl Registration {
 
 impl Serialize for Registration {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(1))?;
+        let mut map = serializer.serialize_map(None)?;
+        for (name, number) in host(self.agent).registration.head {
+            map.serialize_entry(name, number)?;
+        }
         map.serialize_entry("hooks", &Lists(&self.entries))?;
         map.end()
     }
@@ -132,9 +159,11 @@ fn handler(agent: Agent, program: Program<'_>, event: &str) -> Handler {
         CallForm::Arguments => (program, Some(["hook", agent.name()])),
         CallForm::Line(after) => (format!("{program} hook {}{after}", agent.name()), None),
     };
-    let is_end = Event::from_name(agent, event) == Event::SessionEnd;
-    let timeout = form.session_end_timeout.filter(|_| is_end).unwrap_or(form.timeout);
-    Handler { name: form.name, kind: "command", command, args, timeout }
+    let kind = Event::from_name(agent, event);
+    let timeout = form.session_end_timeout.filter(|_| kind == Event::SessionEnd).unwrap_or(form.timeout);
+    let more = if kind == Event::Stop { form.at_stop } else { &[] };
+    let more = more.iter().map(|(name, json)| (*name, serde_json::from_str(json).unwrap_or_default()));
+    Handler { name: form.name, kind: "command", command, args, timeout, more: more.collect() }
 }
 
 #[cfg(test)]

@@ -68,13 +68,13 @@ pub enum Refusal {
     Synchronized,
     #[error("shows the prompt of a shell (`{0}`), which would execute the text")]
     Shell(String),
-    #[error("runs `{0}`, which is no agent that is known")]
+    #[error("runs `{0}`, which is not a known agent")]
     NoAgent(String),
     #[error("runs {1}, not {0}")]
     OtherAgent(&'static str, &'static str),
     #[error("runs `{0}`, which does not read keys, so the shell would get the text afterwards")]
     NotInteractive(String),
-    #[error("cannot be looked at: its terminal `{0}` cannot be opened")]
+    #[error("cannot be inspected: its terminal `{0}` cannot be opened")]
     Unseen(PathBuf),
 }
 

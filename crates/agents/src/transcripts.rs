@@ -75,6 +75,11 @@ pub fn under(path: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// Whether a sub-agent of this host writes this file, which its hooks are called with as with a session's.
+pub fn is_subagent(agent: Agent, file: &Path) -> bool {
+    (host(agent).transcripts.is_subagent_file)(file)
+}
+
 fn is_of_subagent(file: &Path) -> bool {
     agent_that(|host| (host.transcripts.is_subagent_file)(file)).is_some()
 }

@@ -9,8 +9,8 @@ use crate::ended_save::{EndedSave, SaveResult};
 
 const NAME: &str = "autosaves-begun";
 
-const LOST: &str = "the process that saved was ended before it was done, so it is not known what it committed; it is tried again \
-                    at the next stop";
+const LOST: &str = "the process that was saving ended before it was done, so it is unknown what it committed; the save is tried \
+                    again at the next stop";
 
 /// More are not kept; the oldest go.
 const MOST: usize = 20;

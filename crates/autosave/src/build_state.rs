@@ -15,7 +15,7 @@ pub struct BuildState {
 }
 
 impl BuildState {
-    /// `None` where the text says nothing of a build.
+    /// `None` if the text says nothing of a build.
     pub fn read(text: &str) -> Option<Self> {
         let mut state = Self::default();
         for line in text.lines() {

@@ -93,11 +93,11 @@ impl fmt::Display for CommandEnd {
             Self::Failed { .. } => "failed",
             Self::HiddenWithErrors => "ended, its status is hidden, its output shows errors",
             Self::Running => "did not end",
-            Self::NotKnown => "not known how it ended",
+            Self::NotKnown => "outcome unknown",
             Self::Hidden => "ended, its status is hidden",
             Self::Stopped => "was rejected or interrupted",
             Self::RanNoTests => "ran no tests",
-            Self::Well => "ended well",
+            Self::Well => "succeeded",
             Self::Passed { tests: Some(count) } => return write!(formatter, "passed ({count} passed)"),
             Self::Passed { tests: None } => "passed",
         })

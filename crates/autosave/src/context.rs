@@ -15,7 +15,7 @@ pub struct Windows {
     pub configured: Option<u64>,
 }
 
-/// Percent of the window that input tokens take, rounded down. `None` where anything of it is unknown or zero: then nothing is done
+/// Percent of the window that input tokens take, rounded down. `None` if anything of it is unknown or zero: then nothing is done
 /// (A1).
 ///
 /// A payload that tells is right about the moment. A file that tells the size is right about the model; the

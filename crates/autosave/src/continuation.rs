@@ -14,7 +14,7 @@ const LONGEST: usize = 6 * 1024;
 
 /// The prompt with which the agent goes on. `saved` says what was done, in sentences.
 pub fn continuation(facts: &Facts, saved: &str) -> String {
-    let mut text = format!("{OWN_PREFIX} {saved}\n\nGo on with the task.\n");
+    let mut text = format!("{OWN_PREFIX} {saved}\n\nContinue with the task.\n");
     describe(facts, &mut text);
     text.push_str("If all of it is done, say so and stop.");
     text::shortened_to_bytes(text, LONGEST)
@@ -24,8 +24,8 @@ pub fn continuation(facts: &Facts, saved: &str) -> String {
 pub fn signal(facts: &Facts, why: &str) -> String {
     let why = line(why, 600);
     let mut text = format!(
-        "{OWN_PREFIX} The context fills up, and {why}.\n{SIGNAL}\n\nNote in a few lines what was done and what is next, \
-         commit that, then go on with the task.\n"
+        "{OWN_PREFIX} The context is filling up, and {why}.\n{SIGNAL}\n\nNote in a few lines what was done and what is next, \
+         commit that, then continue with the task.\n"
     );
     describe(facts, &mut text);
     text::shortened_to_bytes(text, LONGEST)

@@ -68,7 +68,7 @@ impl EndedSave {
         Some(format!("{mark} {OWN_PREFIX} Auto-checkpoint {word}: {}", self.sentence))
     }
 
-    /// What the agent is told; `None` where there is nothing to go on with.
+    /// What the agent is told; `None` if there is nothing to go on with.
     pub(crate) fn to_agent(&self, occasion: &Occasion, facts: &Facts) -> Option<String> {
         let why = capitalised(&occasion.reason.sentence(occasion.percent));
         let sentence = capitalised(&self.sentence);
@@ -81,8 +81,8 @@ impl EndedSave {
             }
             SaveResult::Nothing => None,
             SaveResult::Refused => Some(format!(
-                "{OWN_PREFIX} {sentence}.\n\nTake it out of what is kept in the repository, or mark the line with \
-                 `{ALLOW}` if it is none; do not commit it."
+                "{OWN_PREFIX} {sentence}.\n\nRemove it from the files in the repository, or mark the line with \
+                 `{ALLOW}` if it is not a secret; do not commit it."
             )),
             SaveResult::Failed => Some(signal(facts, &self.sentence)),
         }

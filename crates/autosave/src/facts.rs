@@ -154,7 +154,7 @@ impl Facts {
             let none = match self.extent {
                 Extent::Complete => "none were run",
                 Extent::Truncated => "none in the part of the turn that could be read",
-                Extent::Unavailable => "not known, the transcript could not be read",
+                Extent::Unavailable => "unknown, the transcript could not be read",
             };
             item(&of_turn("Tests"), &shown(&tests).unwrap_or_else(|| none.to_owned()));
             if let Some(others) = shown(&others) {

@@ -65,7 +65,7 @@ impl Look {
         !self.lines_with_secrets(text, "").is_empty()
     }
 
-    /// A text of somebody's that is told elsewhere, without what stands where secrets stand; `None` where something in it
+    /// A text of somebody's that is told elsewhere, without what stands where secrets stand; `None` if something in it
     /// looks like one.
     pub fn tellable(&self, text: &str) -> Option<String> {
         (!self.sees_secret(text)).then(|| secrets::without_values(text))

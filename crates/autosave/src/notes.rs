@@ -39,11 +39,11 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 pub enum NotesError {
     #[error("`{path}` is not a file", path = .path.display())]
     NotAFile { path: PathBuf },
-    #[error("`{path}` leads out of the repository or to nothing, by a symbolic link", path = .path.display())]
+    #[error("`{path}` leads outside the repository or nowhere, through a symbolic link", path = .path.display())]
     LeadsOut { path: PathBuf },
     #[error("`{path}` is UTF-16: save it as UTF-8", path = .path.display())]
     NotUtf8 { path: PathBuf },
-    #[error("cannot make the folder of `{path}`: {source}", path = .path.display())]
+    #[error("cannot create the folder of `{path}`: {source}", path = .path.display())]
     MakeFolder { path: PathBuf, source: io::Error },
     #[error("`{path}` is read-only", path = .path.display())]
     ReadOnly { path: PathBuf },
@@ -54,7 +54,7 @@ pub enum NotesError {
     /// Whatever came behind it would be a part of the block.
     #[error("`{path}` ends in a code block or comment that is never closed: close it", path = .path.display())]
     OpenEnd { path: PathBuf },
-    #[error("`{path}` went on changing while it was written", path = .path.display())]
+    #[error("`{path}` kept changing while it was written", path = .path.display())]
     Changing { path: PathBuf },
     #[error("{}", text::error_chain(.0))]
     Write(#[from] FileError),
@@ -67,7 +67,7 @@ pub struct Updated {
     pub path: PathBuf,
     /// The same from the top of the repository, for the commit.
     pub relative: BytePath,
-    /// `None` where the file was made.
+    /// `None` if the file was made.
     former: Option<Vec<u8>>,
     /// The former file itself under a second name: to put it back takes no room, which a full disk does not have.
     kept: Option<PathBuf>,
@@ -246,7 +246,7 @@ fn hash(bytes: &[u8]) -> String {
     text::hexadecimal(&Sha256::digest(bytes))
 }
 
-/// A second name for the file; `None` where the disk knows no such thing, or the file is another one by now.
+/// A second name for the file; `None` if the disk knows no such thing, or the file is another one by now.
 fn keep(path: &Path, former: &[u8], aside: &Path) -> Option<PathBuf> {
     let kept = aside.join(KEPT);
     // Left by a save that was killed.
@@ -282,7 +282,7 @@ pub(crate) fn real_path(root: &Path, name: &str) -> Result<PathBuf, NotesError> 
     Ok(inside(folder)?.join(name))
 }
 
-/// `None` where there is no such file.
+/// `None` if there is no such file.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, NotesError> {
     let owned = || path.to_owned();
     let found = match path.symlink_metadata() {
@@ -306,7 +306,7 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, NotesError> {
     }
 }
 
-/// The file with its section replaced or added; `None` where whatever is added would be swallowed by an open block.
+/// The file with its section replaced or added; `None` if whatever is added would be swallowed by an open block.
 pub fn with_section(file: &[u8], body: &str) -> Option<Vec<u8>> {
     let line_end = line_end(file);
     let at = section(file);

@@ -53,7 +53,7 @@ impl PlannedPush {
                 let missing = match plan.knowledge {
                     RemoteKnowledge::Fetched => format!("`{remote}` has no branch `{branch}` yet"),
                     _ => format!(
-                        "nothing was ever fetched from `{remote}`, so it is not known whether it has `{branch}`"
+                        "nothing was ever fetched from `{remote}`, so it is unknown whether it has `{branch}`"
                     ),
                 };
                 unwanted(&format!("{missing}; publish it with `git push`, or set `push = \"always\"`"))
@@ -75,8 +75,8 @@ impl PlannedPush {
                 let many =
                     if is_complete { format!("up to {all}") } else { "all earlier commits".to_owned() };
                 let why = match problem {
-                    Some(problem) => format!("what it has is not known: {problem}"),
-                    None => "it is asked first which of them it has".to_owned(),
+                    Some(problem) => format!("its state is unknown: {problem}"),
+                    None => "the remote is asked first which of them it has".to_owned(),
                 };
                 format!(", along with {many} ({why})")
             }

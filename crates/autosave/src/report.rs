@@ -10,7 +10,7 @@ pub struct AutonomousExecution {
     /// Whether work is saved without asking.
     pub enabled: bool,
     pub skill: &'static str,
-    /// Why it was saved; null where nothing was.
+    /// Why it was saved; null if nothing was.
     pub reason: Option<String>,
     /// Whether notes and commit were made directly, without asking the agent.
     pub executed_directly: bool,
@@ -21,8 +21,8 @@ pub struct AutonomousExecution {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RouterDecision {
-    /// `direct` where it was saved, `started` where that goes on in the background, `signal` where the agent was asked to, `advice` where the person was told, `none`
-    /// where there was nothing to save.
+    /// `direct` if it was saved, `started` if that continues in the background, `signal` if the agent was asked to, `advice` if the person was notified, `none` if
+    /// there was nothing to save.
     pub route: &'static str,
     /// How full the context was.
     pub percent: Option<u64>,

@@ -30,7 +30,7 @@ const OTHERS: Duration = Duration::from_secs(60);
 const INDEX_LOCK: Duration = Duration::from_secs(3);
 
 const UNSEEN: &str =
-    "git was told not to look at it, by `git update-index --skip-worktree` or `--assume-unchanged`";
+    "git was told to ignore its changes, by `git update-index --skip-worktree` or `--assume-unchanged`";
 
 /// Everything that a save is made of.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl WithheldFiles {
         };
         let unread = |path: &BytePath| LeftOut {
             path: Some(path.clone()),
-            reason: "too large to be looked through for secrets".to_owned(),
+            reason: "too large to scan for secrets".to_owned(),
         };
         let mut all: Vec<LeftOut> =
             self.secrets.iter().map(secret).chain(self.unread.iter().map(unread)).collect();
@@ -106,7 +106,7 @@ pub struct Saved {
     pub notes: String,
     /// How many files are in the commit that are no notes.
     pub others: usize,
-    /// `None` where none could be taken; then `snapshot_problem` says why.
+    /// `None` if none could be taken; then `snapshot_problem` says why.
     pub snapshot: Option<Taken>,
     pub snapshot_problem: Option<String>,
 }
@@ -134,9 +134,9 @@ pub enum SaveError {
     Git(#[from] changes::Error),
     #[error(transparent)]
     Commit(#[from] CommitError),
-    #[error("another autosave has been at work in this repository for more than {} s", OTHERS.as_secs())]
+    #[error("another autosave has been running in this repository for more than {} s", OTHERS.as_secs())]
     Busy,
-    #[error("cannot keep others away: {0}")]
+    #[error("cannot lock out other saves: {0}")]
     Lock(LockError),
     #[error("the notes cannot be written: {0}")]
     Notes(#[from] NotesError),
@@ -152,12 +152,12 @@ pub enum SaveError {
     #[error("{cause}; the section stays in `{path}`: {why}")]
     NotesStay { cause: Box<SaveError>, path: String, why: String },
     /// Another save has just said the very same.
-    #[error("the notes are committed already")]
+    #[error("the notes are already committed")]
     NothingNew,
     /// What looks like one, by file, line and kind; never itself.
-    #[error("what would be committed looks like a secret: {}", found.join("; "))]
+    #[error("the commit would contain what looks like a secret: {}", found.join("; "))]
     Secret { found: Vec<String> },
-    #[error("{} cannot be looked through for secrets: too large", paths.join(", "))]
+    #[error("{} cannot be scanned for secrets: too large", paths.join(", "))]
     TooLarge { paths: Vec<String> },
 }
 
@@ -344,7 +344,7 @@ impl Save {
         }
         let reason = match written.index.put_back() {
             Ok(true) => UNSEEN.to_owned(),
-            Ok(false) => format!("{UNSEEN}; its section stays, since it was changed meanwhile"),
+            Ok(false) => format!("{UNSEEN}; its section stays, because it was changed in the meantime"),
             Err(error) => format!("{UNSEEN}; its section stays: {error}"),
         };
         commit.left_out.push(LeftOut { path: Some(index.clone()), reason });
@@ -576,7 +576,7 @@ fn is_own_file(path: &BytePath, agent: Agent, settings: &Autosave) -> bool {
 fn unfit(path: &Path) -> Option<String> {
     let found = path.symlink_metadata().ok().filter(|found| found.is_file())?;
     if found.len() > keeping::LARGEST_FILE {
-        return Some("it is over 32 MB and cannot be looked through for secrets".to_owned());
+        return Some("it is over 32 MB and cannot be scanned for secrets".to_owned());
     }
     let error = fs_err::File::open(path).err()?;
     Some(format!("it cannot be read: {}", error.kind()))
@@ -597,7 +597,7 @@ fn put_back(written: &SessionNotes, cause: SaveError) -> SaveError {
     let is_hooks = matches!(cause, SaveError::Commit(HookFailed { .. } | HookTimedOut { .. }));
     let why = match written.put_back(is_hooks) {
         Ok(true) => return cause,
-        Ok(false) => "it was changed meanwhile".to_owned(),
+        Ok(false) => "it was changed in the meantime".to_owned(),
         Err(error) => error.to_string(),
     };
     SaveError::NotesStay { cause: Box::new(cause), path: written.index.relative.to_string(), why }

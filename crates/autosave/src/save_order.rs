@@ -144,7 +144,7 @@ impl SaveOrder {
             ended.sentence.push_str("; it is tried again at the next stop");
         }
         if let Err(error) = journal.write(|writing| begun_saves::end(writing, session, &token, &ended)) {
-            event.log("autosave", &format!("how it ended is not recorded: {error}"));
+            event.log("autosave", &format!("its result is not recorded: {error}"));
         }
         // Not before: a save without a lock and without an end counts as lost.
         drop(lock);
@@ -154,7 +154,7 @@ impl SaveOrder {
     fn lock(&self, saving: &SavingSettings) -> Result<(Repository, Lock), Box<EndedSave>> {
         let repository = Repository::discover(self.root.as_path()).map_err(|error| failed(&error))?;
         let lock = Lock::acquire(&running(saving, &repository), OTHERS).map_err(|error| match error {
-            LockError::Busy { .. } => failed(&"another save has been at work here for two minutes"),
+            LockError::Busy { .. } => failed(&"another save has been running here for two minutes"),
             error => failed(&error),
         })?;
         Ok((repository, lock))

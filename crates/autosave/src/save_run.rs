@@ -375,7 +375,7 @@ fn first_of(texts: impl ExactSizeIterator<Item = String>) -> Option<String> {
 pub fn advice(occasion: &Occasion) -> String {
     let why = capitalised(&occasion.reason.sentence(occasion.percent));
     format!(
-        "{why}: run `checkstone autosave` to commit notes on the work, then compact or begin a new session"
+        "{why}: run `checkstone autosave` to commit notes on the work, then compact or start a new session"
     )
 }
 

@@ -249,7 +249,7 @@ impl SavingStop {
             }
             (Some(to_agent), None) => Answer::Hold { to_agent, to_person },
             (None, Some((to_agent, autonomous_execution))) if may_hold() => {
-                event.log("hold", "the agent was told of the save and goes on");
+                event.log("hold", "the agent was told about the save and continues");
                 Answer::Continue { to_agent, to_person, autonomous_execution }
             }
             (None, _) => to_person.map_or(Answer::Pass, |to_person| Answer::Notify { to_person }),

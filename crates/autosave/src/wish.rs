@@ -39,7 +39,7 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// `None` where nothing is on, whatever the settings say. `cwd` is where the agent works, in the repository or below.
+    /// `None` if nothing is on, whatever the settings say. `cwd` is where the agent works, in the repository or below.
     pub fn of(workplace: &Workplace, cwd: &Path, sources: &SwitchSources) -> Option<Self> {
         let root = workplace.repository_root()?;
         if !sources.is_looping && !workplace.found.mention_autosave() && !sources.has_flag() {
@@ -68,7 +68,7 @@ pub fn of_repository(
     sources: &SwitchSources,
     journal: Option<&mut Journal>,
 ) -> Result<(Autosave, bool), Problems> {
-    let FoundTexts { policy, user } = FoundTexts::read(root, user_file);
+    let FoundTexts { policy, user, .. } = FoundTexts::read(root, user_file);
     let texts = policy.unwrap_or(user);
     let policy = texts.load()?;
     let followed = allowed(&policy, &texts, || trust::of_file_or_unknown(journal, &texts));

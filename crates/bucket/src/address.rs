@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum BucketAddressError {
-    #[error("`{text}` is no address of a bucket; write it like `s3://bucket/prefix`")]
+    #[error("`{text}` is not the address of a bucket; write it like `s3://bucket/prefix`")]
     NotUnderstood { text: String },
 }
 
@@ -62,10 +62,10 @@ mod tests {
         assert_eq!(read("s3://lab/runs/"), Ok("s3://lab/runs".to_owned()));
         assert_eq!(read("s3://lab"), Ok("s3://lab".to_owned()));
         let told = |text: &str| read(text).unwrap_err().to_string();
-        assert_eq!(told("lab"), "`lab` is no address of a bucket; write it like `s3://bucket/prefix`");
+        assert_eq!(told("lab"), "`lab` is not the address of a bucket; write it like `s3://bucket/prefix`");
         assert_eq!(
             told("s3://key:secret@lab/x"),
-            "`s3://…` is no address of a bucket; write it like `s3://bucket/prefix`"
+            "`s3://…` is not the address of a bucket; write it like `s3://bucket/prefix`"
         );
     }
 }

@@ -6,10 +6,14 @@ use crate::BucketAddress;
 
 #[derive(Debug, thiserror::Error)]
 pub enum BucketError {
-    #[error("there is no bucket `{bucket}`: create it, or correct `store` in your configuration")]
+    #[error("there is no bucket `{bucket}`: create it, or fix `store` in your configuration")]
     NoBucket { bucket: String },
     #[error("the credentials for `{address}` have expired: renew them, then resume the run")]
     Expired { address: String },
+    #[error(
+        "`{address}` rejects requests because this machine's clock is wrong: set it, then resume the run"
+    )]
+    OtherClock { address: String },
     #[error(
         "`{address}` does not accept the credentials: set `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, or `AWS_PROFILE`, \
          to ones that may read, write, list and delete there"
@@ -17,20 +21,20 @@ pub enum BucketError {
     Denied { address: String },
     #[error(
         "`{address}` has no conditional put (`If-None-Match`), without which two hosts could overwrite each other: use a service \
-         that has, such as AWS S3, MinIO or SeaweedFS"
+         that has it, such as AWS S3, MinIO or SeaweedFS"
     )]
     NoConditionalPut { address: String },
-    #[error("`{address}` has no room left: free some there, then resume the run")]
+    #[error("`{address}` has no space left: free some there, then resume the run")]
     Full { address: String },
     #[error("`{address}` does not answer: check `AWS_ENDPOINT_URL` and the network, then resume the run")]
     NoAnswer { address: String, source: Box<object_store::Error> },
     #[error(
-        "`{address}` has something else than it was given for {sha256}: nothing was committed; resume the run"
+        "`{address}` returned other content than it was given for {sha256}: nothing was committed; resume the run"
     )]
     Damaged { address: String, sha256: String },
     #[error("`{address}` cannot be used")]
     Failed { address: String, source: Box<object_store::Error> },
-    #[error("the configuration for `{address}` is not understood")]
+    #[error("the configuration for `{address}` is not valid")]
     Configuration { address: String, source: Box<object_store::Error> },
     #[error("cannot read or write the local copy")]
     Local(#[from] io::Error),
@@ -46,6 +50,9 @@ impl BucketError {
         }
         if has(&["ExpiredToken", "TokenRefreshRequired", "RequestExpired"]) {
             return Self::Expired { address };
+        }
+        if has(&["RequestTimeTooSkewed"]) {
+            return Self::OtherClock { address };
         }
         if has(&["507 ", "InsufficientStorage", "XMinioStorageFull", "no free volumes", "no writable volume"])
         {
@@ -99,7 +106,7 @@ mod tests {
         };
         assert_eq!(
             told("404: <Code>NoSuchBucket</Code>"),
-            "there is no bucket `lab`: create it, or correct `store` in your configuration"
+            "there is no bucket `lab`: create it, or fix `store` in your configuration"
         );
         assert_eq!(
             told("400: <Code>ExpiredToken</Code>"),
@@ -108,11 +115,11 @@ mod tests {
         assert_eq!(
             told("501 Not Implemented"),
             "`s3://lab/runs` has no conditional put (`If-None-Match`), without which two hosts could overwrite each other: use a \
-             service that has, such as AWS S3, MinIO or SeaweedFS"
+             service that has it, such as AWS S3, MinIO or SeaweedFS"
         );
         assert_eq!(
             told("507 Insufficient Storage"),
-            "`s3://lab/runs` has no room left: free some there, then resume the run"
+            "`s3://lab/runs` has no space left: free some there, then resume the run"
         );
         assert_eq!(
             told("error sending request for url (http://127.0.0.1:1/)"),

@@ -30,7 +30,7 @@ const FREED_AT_ONCE: usize = 1000;
 /// What nothing refers to stays so long: somebody may have put it whose checkpoint is not committed yet.
 const GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 /// A request is tried again for so long: a service that is restarted costs waiting, not work.
-const PATIENCE: Duration = Duration::from_secs(180);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 /// The first one, for an address may be wrong.
 const FIRST_PATIENCE: Duration = Duration::from_secs(20);
 
@@ -55,11 +55,11 @@ pub struct FetchedContent {
 
 pub struct ContentBucket {
     address: BucketAddress,
-    store: Arc<AmazonS3>,
+    pub(crate) store: Arc<AmazonS3>,
     /// The same with less patience.
-    first: AmazonS3,
-    runtime: Runtime,
-    scope: Path,
+    pub(crate) first: AmazonS3,
+    pub(crate) runtime: Runtime,
+    pub(crate) scope: Path,
 }
 
 impl fmt::Debug for ContentBucket {
@@ -103,7 +103,7 @@ impl ContentBucket {
         &self.address
     }
 
-    fn failed(&self, error: Error) -> BucketError {
+    pub(crate) fn failed(&self, error: Error) -> BucketError {
         BucketError::of(&self.address, error)
     }
 
@@ -151,16 +151,6 @@ impl ContentBucket {
             Err(Error::AlreadyExists { .. }) => Ok(false),
             Err(error) => Err(self.failed(error)),
         }
-    }
-
-    /// Removes all of this scope, for one that was only tried.
-    pub fn remove_scope(&self) -> Result<(), BucketError> {
-        let removed = self.runtime.block_on(async {
-            let all: Vec<_> =
-                self.store.list(Some(&self.scope)).map_ok(|object| object.location).collect().await;
-            self.store.delete_stream(stream::iter(all).boxed()).try_collect::<Vec<_>>().await
-        });
-        removed.map(drop).map_err(|error| self.failed(error))
     }
 
     /// Puts contents, several at once, and reads each back.
@@ -317,7 +307,7 @@ impl ContentBucket {
 }
 
 /// Tries again what a service that went away left without an answer: what may have been done already is not tried again otherwise.
-async fn patiently<T, W: Future<Output = Result<T, BucketError>>>(
+pub(crate) async fn patiently<T, W: Future<Output = Result<T, BucketError>>>(
     patience: Duration,
     work: impl Fn() -> W,
 ) -> Result<T, BucketError> {

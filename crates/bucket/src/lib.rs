@@ -5,7 +5,9 @@ mod address;
 mod bucket_error;
 mod bucket_lease;
 mod content_bucket;
+mod small_objects;
 
 pub use address::{BucketAccess, BucketAddress, BucketAddressError};
 pub use bucket_error::BucketError;
 pub use content_bucket::{ContentBucket, FetchedContent, NewContent};
+pub use small_objects::ListedObject;

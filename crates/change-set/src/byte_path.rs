@@ -96,7 +96,7 @@ impl schemars::JsonSchema for BytePath {
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
-            "description": "A path; an object with the bytes in hexadecimal where they are no UTF-8.",
+            "description": "A path; an object with the bytes in hexadecimal if they are not UTF-8.",
             "oneOf": [
                 {"type": "string"},
                 {"type": "object", "properties": {"hex": {"type": "string"}}, "required": ["hex"]},

@@ -16,7 +16,7 @@ pub struct ChangeSet {
     pub arrived: Vec<ChangedFile>,
     /// The commit at the stop; `None` before the first one.
     pub head: Option<String>,
-    /// `None` where HEAD is detached. A name that is no UTF-8 has replacement characters.
+    /// `None` if HEAD is detached. A name that is no UTF-8 has replacement characters.
     pub branch: Option<String>,
     pub root: BytePath,
     /// Why a baseline that was given could not be used; `scope` then names the fall-back.
@@ -61,7 +61,7 @@ pub struct ChangedFile {
     pub change: Change,
     /// All that applies, never empty: a file may be committed in the turn and edited again.
     pub how: Vec<How>,
-    /// When the file was last written, in nanoseconds since 1970; `None` where there is no such file now.
+    /// When the file was last written, in nanoseconds since 1970; `None` if there is no such file now.
     pub modified_ns: Option<i64>,
 }
 

@@ -29,7 +29,7 @@ pub struct Baseline {
     pub git_dir: BytePath,
     /// `None` before the first commit.
     pub head: Option<String>,
-    /// `None` where HEAD is detached.
+    /// `None` if HEAD is detached.
     pub branch: Option<String>,
     pub object_format: ObjectFormat,
     /// The size of HEAD's log, which shows how HEAD moved since.

@@ -34,7 +34,7 @@ pub enum CommitRangeError {
     #[error("there is no commit `{name}` here")]
     Unknown { name: String },
     /// How the two ends are related lies in the part of the history that was not fetched.
-    #[error("this clone is shallow, and does not have the commit where `{base}` and `{head}` parted")]
+    #[error("this clone is shallow, and does not have the commit where `{base}` and `{head}` diverged")]
     Shallow { base: String, head: String },
     #[error(transparent)]
     Git(#[from] Error),

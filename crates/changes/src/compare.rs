@@ -54,7 +54,7 @@ pub(crate) fn compare(
 struct TurnHistory {
     /// How the two commits differ.
     between: BTreeMap<BytePath, TreeChange>,
-    /// Files that commits of this turn touched; `None` where all of `between` counts as such.
+    /// Files that commits of this turn touched; `None` if all of `between` counts as such.
     committed: Option<BTreeMap<BytePath, u8>>,
     /// Files in commits of this turn that are only on branches HEAD has left.
     elsewhere: BTreeMap<BytePath, u8>,

@@ -62,7 +62,7 @@ impl<'a> Dirt<'a> {
         how
     }
 
-    /// How the path differs from HEAD. `None` where it only went into the index and away again.
+    /// How the path differs from HEAD. `None` if it only went into the index and away again.
     pub(crate) fn change(&self, path: &BytePath, disk: &mut Disk<'_>) -> Option<Change> {
         let records = self.records(path);
         let Some(entry) = records.first() else {

@@ -29,7 +29,7 @@ pub(crate) fn of_repository(repository: &Repository, git: &Git) -> Result<Vec<By
     Ok(filters)
 }
 
-/// The drivers named by section headers; `None` where the text alone cannot tell.
+/// The drivers named by section headers; `None` if the text alone cannot tell.
 fn in_config(text: &[u8]) -> Option<Vec<BytePath>> {
     if text.len() > LARGEST_CONFIG {
         return None;

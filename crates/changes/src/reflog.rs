@@ -67,7 +67,7 @@ pub(crate) struct HeadThen {
     pub(crate) is_made_since: bool,
 }
 
-/// `None` where HEAD has not moved since, as far as the log tells. Its times are whole seconds; the second of the instant
+/// `None` if HEAD has not moved since, as far as the log tells. Its times are whole seconds; the second of the instant
 /// belongs to what was before.
 pub(crate) fn at(git_dir: &Path, seconds: i64) -> Option<HeadThen> {
     let start = size(git_dir)?.saturating_sub(LARGEST_PART);
@@ -92,7 +92,7 @@ pub(crate) fn at(git_dir: &Path, seconds: i64) -> Option<HeadThen> {
     None
 }
 
-/// The branch that HEAD was on at an instant and has left since; `None` where the log tells of no such thing.
+/// The branch that HEAD was on at an instant and has left since; `None` if the log tells of no such thing.
 pub(crate) fn left_since(git_dir: &Path, seconds: i64) -> Option<String> {
     let text = read_part(git_dir, size(git_dir)?.saturating_sub(LARGEST_PART))?;
     let later =

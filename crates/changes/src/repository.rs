@@ -129,7 +129,7 @@ impl Repository {
         (is_within(&outer.common_dir) || is_within(&outer.git_dir)) && self.root.starts_with(&outer.root)
     }
 
-    /// The branch that HEAD is on; `None` where it is on none, or where the branches are kept in a format other than
+    /// The branch that HEAD is on; `None` if it is on none, or where the branches are kept in a format other than
     /// files.
     pub fn branch(&self) -> Option<String> {
         let head = fs_err::read_to_string(self.git_dir.join("HEAD")).ok()?;
@@ -138,7 +138,7 @@ impl Repository {
         (branch != ".invalid").then(|| branch.to_owned())
     }
 
-    /// The commit that HEAD points to, by the files alone. `None` where there is none, or where the branches are kept
+    /// The commit that HEAD points to, by the files alone. `None` if there is none, or where the branches are kept
     /// in a format other than files.
     pub fn head_commit(&self) -> Option<String> {
         let head = fs_err::read_to_string(self.git_dir.join("HEAD")).ok()?;

@@ -69,7 +69,7 @@ pub enum FileState {
     /// A submodule, or another repository inside this one.
     Repository {
         commit: Option<String>,
-        /// A hash over the dirty files inside; `None` where there are none, or nobody looked.
+        /// A hash over the dirty files inside; `None` if there are none, or nobody looked.
         dirt: Option<String>,
     },
 }

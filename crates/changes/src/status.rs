@@ -20,7 +20,7 @@ pub fn start(git: &Git, renames: &str) -> Result<RunningGit, Error> {
 pub struct Status {
     /// `None` before the first commit.
     pub head: Option<String>,
-    /// `None` where HEAD is detached.
+    /// `None` if HEAD is detached.
     pub branch: Option<String>,
     pub entries: Vec<StatusEntry>,
 }

@@ -61,7 +61,7 @@ pub fn checked_out(outer: &Repository) -> Vec<(BytePath, Repository)> {
     listed(outer).into_iter().filter_map(found).take(MOST).collect()
 }
 
-/// The repository in a folder of another; `None` where the path leads out of that one, through a link at its end too, or
+/// The repository in a folder of another; `None` if the path leads out of that one, through a link at its end too, or
 /// names that one itself.
 pub fn at(outer: &Repository, path: &BytePath) -> Option<Repository> {
     let (metadata, folder) = Disk::new(&outer.root, ObjectFormat::Sha1).metadata(path)?;

@@ -12,9 +12,9 @@ pub enum PathError {
     Absolute { path: String },
     #[error("Path traversal detected: {path}")]
     Traversal { path: String },
-    #[error("Artifacts cannot lie in the folder of git: {path}")]
+    #[error("Artifacts cannot be in the git folder: {path}")]
     InGit { path: String },
-    #[error("Not a name that a manifest can hold: {path}")]
+    #[error("Not a valid name for a manifest: {path}")]
     NoText { path: String },
     #[error("Not inside the project root: {path}")]
     Outside { path: String },
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(issue("a/../../x"), "Path traversal detected: a/../../x");
         assert_eq!(issue("a\\..\\x"), "Path traversal detected: a\\..\\x");
         assert_eq!(issue("a\0b"), "Path traversal detected: a\0b");
-        assert_eq!(issue(".GIT/hooks/x"), "Artifacts cannot lie in the folder of git: .GIT/hooks/x");
+        assert_eq!(issue(".GIT/hooks/x"), "Artifacts cannot be in the git folder: .GIT/hooks/x");
         for text in ["", ".", "a/", "./"] {
             assert!(ArtifactPath::parse(text).is_err(), "{text:?}");
         }

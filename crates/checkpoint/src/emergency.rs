@@ -13,7 +13,7 @@ use crate::layout::{Layout, MANIFEST};
 use crate::list::entries;
 use crate::manifest::{Manifest, NONE, Sealed};
 use crate::save::{self, SaveError, SaveRequest, SavedCheckpoint, Staging, paths, remember, take_in};
-use crate::store::{Store, WAIT, names_follow_files};
+use crate::store::{Store, WAIT};
 use crate::validate::{Checker, Depth, Issue, checkpoints};
 
 /// Writes the manifest of [`SaveRequest::emergency`], durably, and nothing else.
@@ -74,7 +74,7 @@ pub fn add_partial(layout: &Layout, id: &str, artifacts: &[PathBuf]) -> Result<S
 
 fn flush(run: &Folder, folders: &Folders, root: &Folder) -> Result<(), SaveError> {
     run.sync()?;
-    if !names_follow_files(run.as_file()) {
+    if !machine::names_follow_files(run.as_file()) {
         folders.sync_names(root)?;
     }
     Ok(())

@@ -28,7 +28,7 @@ pub fn of_file(file: &File) -> io::Result<Hashed> {
 
 /// As [`of_file`], for as long as it may go on; an error where it may not.
 pub fn of_file_while(file: &File, may_go_on: &dyn Fn() -> bool) -> io::Result<Hashed> {
-    walk(file, |_, _| if may_go_on() { Ok(()) } else { Err(io::Error::other("it was to end")) })
+    walk(file, |_, _| if may_go_on() { Ok(()) } else { Err(io::Error::other("it was interrupted")) })
 }
 
 /// Copies the whole file into an empty one. What is hashed is what is written.
@@ -42,7 +42,7 @@ pub fn copy(from: &File, to: &File) -> io::Result<Hashed> {
 /// As [`copy`], by a clone if the file system can make one: it is ours alone, so what is hashed cannot change any more. Answers
 /// also whether it had to be copied.
 pub fn clone_or_copy(from: &File, to: &File) -> io::Result<(Hashed, bool)> {
-    match rustix::fs::ioctl_ficlone(to, from) {
+    match machine::clone_content(from, to) {
         Ok(()) => Ok((of_file(to)?, false)),
         Err(_) => Ok((copy(from, to)?, true)),
     }

@@ -25,7 +25,9 @@ pub enum NameError {
     Path { part: &'static str, name: String },
     #[error("`{name}` cannot be the name of a {part}: some systems have a device of that name")]
     Device { part: &'static str, name: String },
-    #[error("`{name}` cannot be the name of a {part}: names that begin with a dot are kept for checkstone")]
+    #[error(
+        "`{name}` cannot be the name of a {part}: names that begin with a dot are reserved for checkstone"
+    )]
     Hidden { part: &'static str, name: String },
 }
 

@@ -15,7 +15,7 @@ use crate::layout::{CHECKPOINTS, MANIFEST, REPORTS, Segment};
 use crate::manifest::{LARGEST, MID_STAGE, Status};
 use crate::parallel;
 
-/// A checkpoint, as its manifest says; whether that is true, `validate` tells.
+/// A checkpoint, as its manifest describes it; `validate` checks whether that is true.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -140,7 +140,7 @@ fn of_run(title: &str, run: &str, folder: &Folder) -> Result<Vec<Entry>, FileErr
     Ok(found)
 }
 
-/// `None` where there is no manifest: a checkpoint that is not yet, or never was.
+/// `None` if there is no manifest: a checkpoint that is not yet, or never was.
 fn entry(title: &str, run: &str, folder: &Folder, id: &str) -> Option<Entry> {
     let (summary, time) = match manifest_file(folder, id) {
         Err(error) if error.is_not_found() => return None,

@@ -289,14 +289,17 @@ impl Manifest {
             self.artifacts.iter().map(|artifact| artifact.relative_path.as_str()).collect();
         paths.sort_unstable();
         if let Some([twice, _]) = paths.array_windows().find(|[one, other]| one == other) {
-            return wrong("artifacts", format!("`{twice}` is there twice"));
+            return wrong("artifacts", format!("`{twice}` appears twice"));
         }
         for artifact in &self.artifacts {
             if artifact.relative_path.is_empty() {
                 return wrong("artifacts", "a path is empty".to_owned());
             }
             if !is_digest(&artifact.sha256) {
-                return wrong("artifacts", format!("the hash of `{}` is none", artifact.relative_path));
+                return wrong(
+                    "artifacts",
+                    format!("the hash of `{}` is not a SHA-256", artifact.relative_path),
+                );
             }
         }
         Ok(())

@@ -95,7 +95,7 @@ pub struct ValidateOutput {
     /// The manifest is whole, and every artifact is in its place as it was.
     pub valid: bool,
     pub issues: Vec<String>,
-    /// Valid, or the store has every artifact that is not in its place: a run can go on from it.
+    /// Valid, or the store has every artifact that is not in its place: a run can continue from it.
     pub restorable: bool,
     pub trust_warning: Option<&'static str>,
 }
@@ -119,9 +119,9 @@ impl ValidateOutput {
 #[serde(rename_all = "camelCase")]
 pub struct ResumeOutput {
     pub found: bool,
-    /// The whole manifest; null where none can be used.
+    /// The whole manifest; null if none can be used.
     pub checkpoint: Option<serde_json::Value>,
-    /// What a new kernel runs first; empty where the checkpoint is not trusted or had no kernel.
+    /// What a new kernel runs first; empty if the checkpoint is not trusted or had no kernel.
     pub rehydration_cells: Vec<String>,
     /// The same stage again after an interruption, the beginning of the next one's id after a saved one; null after the last.
     pub next_stage_id: Option<String>,
@@ -132,12 +132,12 @@ pub struct ResumeOutput {
     pub trust_warning: Option<&'static str>,
     /// Why newer checkpoints cannot be used.
     pub validation_issues: Vec<SkippedOutput>,
-    /// Where no checkpoint can be used, and a run of this report has executed cells.
+    /// If no checkpoint can be used, and a run of this report has executed cells.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_executed_cell: Option<LastExecutedCell>,
 }
 
-/// The cell of a notebook that ran last: without a checkpoint, a person goes on after it.
+/// The cell of a notebook that ran last: without a checkpoint, a person continues after it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]

@@ -121,19 +121,19 @@ impl Default for SizeLimits {
 pub enum SaveError {
     #[error(transparent)]
     Artifact(#[from] PathError),
-    #[error("`{path}` is named twice among the artifacts")]
+    #[error("`{path}` is listed twice among the artifacts")]
     Twice { path: String },
     #[error("`{path}` changes while it is being saved: let its writer finish first")]
     Changing { path: String },
     #[error("cannot read `{path}`")]
     Read { path: String, source: io::Error },
-    #[error("the artifacts have {total} bytes together, more than the limit of {limit}")]
+    #[error("the artifacts have {total} bytes in total, more than the limit of {limit}")]
     TooLarge { total: u64, limit: u64 },
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
     Folder(#[from] FileError),
-    #[error("the manifest cannot be made")]
+    #[error("the manifest cannot be created")]
     Manifest(#[from] ManifestError),
     #[error("cannot write `{}`", path.display())]
     Write { path: PathBuf, source: io::Error },
@@ -281,7 +281,7 @@ impl Staging {
         let temporary = store.temporary()?;
         let name = format!("checkpoint-{}", random_id());
         let folder = temporary.new_folder(&name)?;
-        let looking = |source| FileError::Failed { doing: "look at", path: folder.path().to_owned(), source };
+        let looking = |source| FileError::Failed { doing: "inspect", path: folder.path().to_owned(), source };
         let tick = Identity::of(folder.as_file()).map_err(looking)?;
         Ok(Self { temporary, name, folder, tick, moved: false })
     }

@@ -90,7 +90,7 @@ impl Store {
     }
 
     fn of(folder: Folder) -> Result<Self, FileError> {
-        let names_follow = names_follow_files(folder.as_file());
+        let names_follow = machine::names_follow_files(folder.as_file());
         let title = folder.path().parent().and_then(Path::parent).and_then(Path::file_name);
         let title = title.map(|title| title.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(Self { folder, names_follow, title, remote: remote_store::in_use() })
@@ -105,7 +105,7 @@ impl Store {
     pub(crate) fn tick(&self) -> Result<Identity, FileError> {
         let temporary = self.temporary()?;
         let tick = TemporaryFile::new(&temporary, "tick", 0o600)?;
-        Identity::of(tick.file()).map_err(FileError::failed("look at a file in", temporary.path()))
+        Identity::of(tick.file()).map_err(FileError::failed("inspect a file in", temporary.path()))
     }
 
     pub(crate) fn known(&self) -> KnownFiles {
@@ -181,7 +181,7 @@ impl Store {
         wanted.dedup();
         let content = |sha256: &str| {
             let file = self.local_object(sha256)?;
-            let mode = file.metadata().map_err(FileError::failed("look at", self.folder.path()))?.mode();
+            let mode = file.metadata().map_err(FileError::failed("inspect", self.folder.path()))?.mode();
             Ok(RemoteContent { sha256: sha256.to_owned(), file, is_executable: mode & 0o111 != 0 })
         };
         // So few are open at a time.
@@ -311,14 +311,4 @@ pub(crate) fn object_path(store: &Path, sha256: &str) -> PathBuf {
 
 fn prefix(sha256: &str) -> &str {
     sha256.get(..2).unwrap_or(sha256)
-}
-
-/// ext4, xfs and btrfs promise more than the standard: the name of a new file, and of the new folders around it, is on the
-/// disk when the file is. Tested by cutting the power.
-pub(crate) fn names_follow_files(file: &File) -> bool {
-    const EXT4: u64 = 0xef53;
-    const XFS: u64 = 0x5846_5342;
-    const BTRFS: u64 = 0x9123_683e;
-    let kind = rustix::fs::fstatfs(file).map(|stat| (stat.f_type as u64) & 0xffff_ffff);
-    kind.is_ok_and(|kind| [EXT4, XFS, BTRFS].contains(&kind))
 }

@@ -64,7 +64,7 @@ impl Issue {
 pub struct Validation {
     /// The manifest, where it is whole; what it says of artifacts may still be wrong.
     pub manifest: Option<Sealed>,
-    /// Empty where everything is in its place as the manifest says.
+    /// Empty if everything is in its place as the manifest says.
     pub issues: Vec<Issue>,
     /// The artifacts that are not in their place as they were, and that the store still has.
     pub to_restore: Vec<Artifact>,

@@ -72,9 +72,9 @@ impl AgentSession {
 pub(crate) fn transcript(journal: &mut Journal, root: &Path) -> Option<PathBuf> {
     let calling = AgentSession::calling(Some(journal), Some(root)).ok().flatten();
     let recorded = |session: AgentSession| session.recorded(Some(journal)).ok()??.transcript;
-    let of_calling = calling.and_then(recorded).filter(|path| path.is_file());
+    let of_calling = calling.and_then(recorded).filter(|path| transcript::is_there(path));
     of_calling.or_else(|| {
         let last = journal.read(|reader| reader.sessions_in(root, 1)).ok()?.pop()?;
-        last.transcript.filter(|path| path.is_file())
+        last.transcript.filter(|path| transcript::is_there(path))
     })
 }

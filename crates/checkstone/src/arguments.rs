@@ -6,18 +6,19 @@ use crate::command_groups;
 use crate::commands::{
     abort, attest, autosave, background, check, checkpoint, ci, completions, demo, doctor, explain, handoff,
     hook, init, inject, log, man, markers, mcp, policy, prove, replay, report, resume, run, serve, session,
-    snapshot, stage_exec, status, statusline, timeline, tokens, trust, uninstall, verify, version, watch,
-    workflow,
+    snapshot, stage_exec, status, statusline, team, timeline, tokens, trust, uninstall, verify, version,
+    watch, workflow,
 };
 use crate::error::exit_codes_help;
+use crate::printer::{Printer, Verbosity};
 
 /// The version, and what it was built from and for, as far as that is known.
 pub(crate) const VERSION: &str = env!("CHECKSTONE_VERSION");
 
 /// Hold points for AI coding agents
 ///
-/// checkstone checks what an AI coding agent really did before the agent may stop, saves its work, and lets it go on
-/// later from where it was.
+/// checkstone checks what an AI coding agent really did before the agent may stop, saves its work, and resumes it
+/// later where it left off.
 #[derive(Debug, Parser)]
 #[command(name = "checkstone", version = VERSION, max_term_width = MOST_COLUMNS, after_help = format!("Examples:
   checkstone demo
@@ -28,9 +29,12 @@ pub(crate) const VERSION: &str = env!("CHECKSTONE_VERSION");
 
 {}", exit_codes_help(help_width())))]
 pub(crate) struct Arguments {
-    /// Without one, what is on here and what to do next are shown.
+    /// Without one, checkstone shows what is on here and what to do next.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+    /// Print no progress: only the answer, warnings and errors
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
 }
 
 impl Arguments {
@@ -44,7 +48,7 @@ impl Arguments {
 
 /// As the help of single commands is wrapped.
 pub(crate) fn help_width() -> usize {
-    crate::printer::Printer::new().width().unwrap_or(MOST_COLUMNS).min(MOST_COLUMNS)
+    Printer::new(Verbosity::Quiet).width().unwrap_or(MOST_COLUMNS).min(MOST_COLUMNS)
 }
 
 const MOST_COLUMNS: usize = 100;
@@ -84,6 +88,7 @@ pub(crate) enum Command {
     Inject(inject::InjectArguments),
     Mcp(mcp::McpArguments),
     Serve(serve::ServeArguments),
+    Team(team::TeamArguments),
     Completions(completions::CompletionsArguments),
     Man(man::ManArguments),
     Version(version::VersionArguments),
@@ -92,6 +97,32 @@ pub(crate) enum Command {
     Background(background::BackgroundArguments),
     #[command(hide = true)]
     StageExec(stage_exec::StageExecArguments),
+}
+
+impl Command {
+    /// Whether a line may say that it works while it prints nothing. Not those that ask, show their progress themselves, or have
+    /// the terminal for another program.
+    pub(crate) fn shows_work(&self) -> bool {
+        !matches!(
+            self,
+            Self::Init(_)
+                | Self::Uninstall(_)
+                | Self::Trust(_)
+                | Self::Demo(_)
+                | Self::Prove(_)
+                | Self::Replay(_)
+                | Self::Run(_)
+                | Self::Resume(_)
+                | Self::Watch(_)
+                | Self::Log(_)
+                | Self::Serve(_)
+                | Self::Mcp(_)
+                | Self::Statusline(_)
+                | Self::Hook(_)
+                | Self::Background(_)
+                | Self::StageExec(_)
+        )
+    }
 }
 
 #[cfg(test)]
@@ -136,6 +167,72 @@ mod tests {
             examples += typed;
         }
         assert!(examples > 60, "{examples} examples");
+    }
+
+    /// What prints no data of its own, or only what another program reads.
+    const WITHOUT_JSON: [&str; 10] = [
+        "checkstone demo",
+        "checkstone prove",
+        "checkstone statusline",
+        "checkstone serve",
+        "checkstone team schema",
+        "checkstone mcp",
+        "checkstone completions",
+        "checkstone man",
+        "checkstone hook",
+        "checkstone",
+    ];
+
+    #[test]
+    fn every_command_that_prints_data_prints_json() {
+        let leaves = all(&Arguments::command(), "checkstone").into_iter();
+        let leaves = leaves.filter(|(_, command)| command.get_subcommands().next().is_none());
+        let has_json = |command: &clap::Command| command.get_arguments().any(|one| one.get_id() == "json");
+        for (words, command) in leaves {
+            let prints_data = WITHOUT_JSON.iter().all(|without| *without != words);
+            assert_eq!(has_json(&command), prints_data, "{words}");
+        }
+    }
+
+    /// Names that mean something else in a command of another kind.
+    const OTHER_MEANINGS: [&str; 8] = ["archived", "id", "limit", "new", "on", "policy", "title", "trust"];
+
+    /// An option takes the same kind of value wherever it is, and the short form is the same.
+    #[test]
+    fn an_option_means_the_same_everywhere() {
+        let mut known: std::collections::BTreeMap<String, (String, String)> = Default::default();
+        for (words, command) in all(&Arguments::command(), "checkstone") {
+            for option in command.get_arguments().filter(|option| option.get_long().is_some()) {
+                let name = option.get_long().unwrap_or_default().to_owned();
+                if OTHER_MEANINGS.contains(&name.as_str()) {
+                    continue;
+                }
+                let values: Vec<String> =
+                    option.get_value_names().unwrap_or_default().iter().map(ToString::to_string).collect();
+                let takes_value = option.get_action().takes_values();
+                let form = format!(
+                    "{:?} {}",
+                    option.get_short(),
+                    if takes_value { values.join(" ") } else { String::new() }
+                );
+                let (first, other) =
+                    known.entry(name.clone()).or_insert_with(|| (form.clone(), words.clone()));
+                assert_eq!(*first, form, "--{name} of `{words}` and of `{other}`");
+            }
+        }
+        assert!(known.len() > 60, "{known:?}");
+    }
+
+    /// Command lines are not wrapped, so that they can be copied.
+    #[test]
+    fn help_fits_sixty_columns() {
+        for (words, command) in all(&Arguments::command(), "checkstone").into_iter().skip(1) {
+            let help = command.term_width(60).render_long_help().to_string();
+            let (text, _) = help.split_once("Examples:").unwrap_or((&help, ""));
+            for line in text.lines().filter(|line| !line.starts_with("Usage:")) {
+                assert!(unicode_width::UnicodeWidthStr::width(line) <= 60, "{words}: {line}");
+            }
+        }
     }
 
     /// Every command that the documents show can be typed.

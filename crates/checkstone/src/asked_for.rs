@@ -176,7 +176,7 @@ impl Checkout {
             return "the repository's instructions name it".to_owned();
         }
         if *way == any_script() {
-            return "a script that nobody ran may not even parse".to_owned();
+            return "a script that was never run may not even parse".to_owned();
         }
         if let Some(task) = self.repository.task_of(way) {
             let name = &task.name;
@@ -191,7 +191,7 @@ impl Checkout {
         }
         let what = match way.deed {
             Deed::Tests if self.tested.contains(&package.folder) => return "there are tests".to_owned(),
-            Deed::Tests => return "that is how such code is tested".to_owned(),
+            Deed::Tests => return "that is the usual way to test it".to_owned(),
             Deed::Builds => "can be built",
             Deed::TypeChecks => "has a type check",
             _ => "has a linter",

@@ -4,7 +4,7 @@
 
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 
@@ -13,17 +13,6 @@ use transcript::Agent;
 
 /// The hidden command that runs them.
 pub(crate) const COMMAND: &str = "background";
-
-/// The running program, also where its file was replaced meanwhile.
-const OWN: &str = "/proc/self/exe";
-
-/// The file by which this program is started again.
-pub(crate) fn own_program() -> io::Result<PathBuf> {
-    match Path::new(OWN).exists() {
-        true => Ok(PathBuf::from(OWN)),
-        false => std::env::current_exe(),
-    }
-}
 
 /// Starts the work and goes on at once. `input` has to fit into a pipe.
 pub(crate) fn start(work: &[&str], input: &[u8]) -> io::Result<()> {
@@ -38,7 +27,7 @@ pub(crate) fn start_heard(work: &[&str], request: &[u8]) -> io::Result<ChildStdo
 
 fn spawn(work: &[&str], input: &[u8], stdout: Stdio) -> io::Result<Child> {
     let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
-    let mut child = Command::new(own_program()?)
+    let mut child = Command::new(machine::own_program()?)
         .arg(COMMAND)
         .args(work)
         .stdin(stdin)

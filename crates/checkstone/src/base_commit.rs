@@ -49,7 +49,7 @@ impl From<CommitRangeError> for CommandError {
                     .hint("fetch it first, or name another one")
             }
             CommitRangeError::Shallow { base, head } => Self::not_found(format!(
-                "this clone is shallow, and does not have the commit where `{}` and `{}` parted",
+                "this clone is shallow, and does not have the commit where `{}` and `{}` diverged",
                 visible(short(&base)),
                 visible(short(&head))
             ))

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bucket::{BucketAccess, BucketAddress, BucketAddressError, BucketError, ContentBucket, NewContent};
+use bucket::{BucketAccess, BucketAddressError, BucketError, ContentBucket, NewContent};
 use checkpoint::{FetchedFile, RemoteContent, RemoteError, RemoteStore};
 use sha2::{Digest as _, Sha256};
 
@@ -24,16 +24,29 @@ pub(crate) struct BucketStore {
 impl BucketStore {
     /// `project` is what all hosts call it.
     pub(crate) fn new(address: &str, project: &str) -> Result<Self, BucketAddressError> {
-        let address: BucketAddress = address.parse()?;
         let name = Path::new(project).file_name().map(|name| name.to_string_lossy().into_owned());
         let digest = text::hexadecimal(&Sha256::digest(project));
-        let project = format!("{}-{}", name.unwrap_or_default(), text::head(&digest, 12));
-        Ok(Self { access: BucketAccess { address, options: options() }, project, opened: Mutex::default() })
+        Self::of_scope(address, &format!("{}-{}", name.unwrap_or_default(), text::head(&digest, 12)))
     }
 
-    /// A part of the bucket that nobody else uses.
-    pub(crate) fn scratch(&self, name: &str) -> Result<ContentBucket, BucketError> {
-        ContentBucket::open(&self.access, &[&self.project, ".doctor", name])
+    /// By what its part of the bucket is called.
+    pub(crate) fn of_scope(address: &str, scope: &str) -> Result<Self, BucketAddressError> {
+        let access = BucketAccess { address: address.parse()?, options: options() };
+        Ok(Self { access, project: scope.to_owned(), opened: Mutex::default() })
+    }
+
+    pub(crate) fn address(&self) -> String {
+        self.access.address.to_string()
+    }
+
+    pub(crate) fn scope(&self) -> &str {
+        &self.project
+    }
+
+    /// A part of the bucket that holds no contents of checkpoints.
+    pub(crate) fn part(&self, names: &[&str]) -> Result<ContentBucket, BucketError> {
+        let scope: Vec<&str> = [self.project.as_str()].into_iter().chain(names.iter().copied()).collect();
+        ContentBucket::open(&self.access, &scope)
     }
 
     fn bucket(&self, title: &str) -> Result<Arc<ContentBucket>, RemoteError> {

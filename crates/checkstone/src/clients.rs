@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agents::host;
+use agents::{McpFile, host};
 use transcript::Agent;
 
 use crate::environment;
@@ -28,7 +28,7 @@ pub(crate) struct ClientFiles {
 }
 
 impl ClientFiles {
-    /// `None` where there is no home.
+    /// `None` if there is no home.
     pub(crate) fn of(agent: Agent, scope: Scope<'_>) -> Option<Self> {
         let places = &host(agent).files;
         if let (Scope::User, Some(folders)) = (scope, places.user_folders) {
@@ -49,6 +49,22 @@ impl ClientFiles {
         };
         let settings = folder.join(places.settings);
         Some(Self { agent, transcripts: folder.clone(), folder, settings })
+    }
+
+    /// The file with the MCP servers that the client starts in this scope, where it has MCP.
+    pub(crate) fn mcp(&self, scope: Scope<'_>) -> Option<PathBuf> {
+        let form = host(self.agent).mcp.as_ref()?;
+        match (scope, form.user_file) {
+            (Scope::Project(root), _) => Some(root.join(form.project_file)),
+            (Scope::User, McpFile::InFolder(name)) => Some(self.folder.join(name)),
+            (Scope::User, McpFile::InHome(name)) => {
+                let variable = host(self.agent).files.folder_variable;
+                match variable.is_some_and(|variable| folder_in(variable.name).is_some()) {
+                    true => Some(self.folder.join(name)),
+                    false => Some(environment::home()?.join(name)),
+                }
+            }
+        }
     }
 
     /// The file that only this person has of a repository's settings, where the client has such a file.
@@ -82,7 +98,7 @@ pub(crate) fn home(agent: Agent) -> Option<PathBuf> {
 
 /// Whether the client is on this machine: its program, or the folder that it made.
 pub(crate) fn is_installed(agent: Agent) -> bool {
-    environment::program(agent.name()).is_some()
+    environment::program(agents::program_name(agent)).is_some()
         || ClientFiles::of(agent, Scope::User).is_some_and(|files| files.folder.is_dir())
 }
 

@@ -12,7 +12,7 @@ struct CommandGroup {
 
 const GROUPS: &[CommandGroup] = &[
     CommandGroup {
-        heading: "Gate: has the agent done what its changes ask for?",
+        heading: "Gate: did the agent do what its changes require?",
         commands: &[
             "init",
             "doctor",
@@ -41,8 +41,8 @@ const GROUPS: &[CommandGroup] = &[
         commands: &["workflow", "handoff", "run", "resume", "watch", "abort", "report", "checkpoint"],
     },
     CommandGroup {
-        heading: "Live: for people who look and agents that ask",
-        commands: &["demo", "serve", "mcp"],
+        heading: "Live: a page for you, a server for agents",
+        commands: &["demo", "serve", "team", "mcp"],
     },
 ];
 
@@ -70,9 +70,9 @@ pub(crate) fn help(program: &clap::Command, with_plumbing: bool, width: usize) -
         text.push('\n');
     }
     if !with_plumbing {
-        text.push_str("What clients and scripts call: `checkstone help --all`\n");
+        text.push_str("More, for clients and scripts: `checkstone help --all`\n");
     }
-    let more = "One command: `checkstone COMMAND --help`. For a bug report: `checkstone version`";
+    let more = "A command's help: `checkstone COMMAND --help`. Bug reports: `checkstone version`";
     let _ = writeln!(text, "{}\n", wrap(more, 0, Some(width)));
     if let Some(after) = program.get_after_help() {
         let _ = writeln!(text, "{after}");

@@ -32,6 +32,7 @@ pub(crate) mod snapshot;
 pub(crate) mod stage_exec;
 pub(crate) mod status;
 pub(crate) mod statusline;
+pub(crate) mod team;
 pub(crate) mod timeline;
 pub(crate) mod tokens;
 pub(crate) mod trust;

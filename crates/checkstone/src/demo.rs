@@ -83,7 +83,7 @@ impl Stage<'_> {
              {STRONG}What to type next, in a repository of yours{STRONG:#}\n\
              \x20  checkstone init          register the hook, and write a policy that fits\n\
              \x20  checkstone doctor        prove that the hook fires\n\
-             \x20  checkstone replay DIR    what the policy would have said of your past sessions\n"
+             \x20  checkstone replay DIR    what the policy would have decided in your past sessions\n"
         ));
     }
 }

@@ -10,7 +10,6 @@ use checkpoint::layout::Layout;
 use run::output::DetachedRunOutput;
 use transcript::visible;
 
-use crate::background;
 use crate::error::{CommandError, ErrorKind};
 use crate::printer::{Printer, STRONG};
 
@@ -26,7 +25,7 @@ pub(crate) fn start(
 ) -> Result<ExitCode, CommandError> {
     let failed = |error| CommandError::from(error).context("the run was not started");
     let name = is_name_new.then(|| layout.run());
-    let mut child = Command::new(background::own_program().map_err(failed)?)
+    let mut child = Command::new(machine::own_program().map_err(failed)?)
         .args(arguments(std::env::args_os().skip(1), name))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

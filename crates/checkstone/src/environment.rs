@@ -71,6 +71,10 @@ pub(crate) const DATABASE: &str = "CHECKSTONE_DATABASE";
 /// The bucket that holds artifacts, instead of the one in the configuration.
 pub(crate) const STORE: &str = "CHECKSTONE_STORE";
 
+/// The fault that a test plants; only builds of tests read it.
+#[cfg(feature = "planted-faults")]
+pub(crate) const PLANTED_FAULT: &str = "CHECKSTONE_PLANTED_FAULT";
+
 /// Where files lie that are gone when a command ends.
 pub(crate) const TMPDIR: &str = "TMPDIR";
 /// `1`: a loop runs the agent, and demands that everything is saved.
@@ -130,11 +134,24 @@ pub(crate) fn slurm_job() -> String {
     }
 }
 
+/// Where a node without the project's folder puts what it needs. What the login node says of its own disks may not be so here.
+#[cfg(feature = "s3")]
+pub(crate) fn node_scratch() -> PathBuf {
+    let usual = temporary_directory();
+    if usual.is_dir() { usual } else { PathBuf::from("/tmp") }
+}
+
+/// Where Slurm puts what a job prints on such a node.
+#[cfg(feature = "s3")]
+pub(crate) fn node_log() -> PathBuf {
+    let job = read("SLURM_JOB_ID").map(|job| job.to_string_lossy().into_owned()).unwrap_or_default();
+    PathBuf::from(run::executor::slurm::NODE_LOG.replace("%j", &job))
+}
+
 /// What this machine is called, by Slurm or by itself.
 pub(crate) fn node_name() -> String {
-    let own = || fs_err::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let given = read("SLURMD_NODENAME").map(|name| name.to_string_lossy().into_owned());
-    given.unwrap_or_else(|| own().trim().to_owned())
+    given.unwrap_or_else(machine::host_name)
 }
 
 /// All of it, for the stages of a run.
@@ -195,7 +212,7 @@ pub(crate) fn temporary_directory() -> PathBuf {
     set.unwrap_or_else(|| PathBuf::from("/tmp"))
 }
 
-/// `None` where there is no home to keep anything in.
+/// `None` if there is no home to keep anything in.
 pub(crate) fn state_directory() -> Option<PathBuf> {
     if let Some(directory) = read(STATE_DIRECTORY) {
         return Some(PathBuf::from(directory));

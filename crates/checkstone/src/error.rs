@@ -102,8 +102,8 @@ impl CommandError {
     }
 
     /// An error of a library, with its causes.
-    pub(crate) fn of(kind: ErrorKind, error: &dyn Error) -> Self {
-        Self::of_kind(kind, error_chain(error))
+    pub(crate) fn of(kind: ErrorKind, error: &(dyn Error + 'static)) -> Self {
+        Self::of_kind(kind, error_chain(error)).hint(database_advice(error).unwrap_or_default())
     }
 
     /// With what could not be done, before the reason.
@@ -206,6 +206,18 @@ impl Warning {
         self.hints.push(hint.to_string());
         self
     }
+}
+
+/// What to do about a database that is at the bottom of an error.
+#[cfg(feature = "postgres")]
+fn database_advice(error: &(dyn Error + 'static)) -> Option<&'static str> {
+    let mut causes = std::iter::successors(Some(error), |cause| (*cause).source());
+    causes.find_map(|cause| cause.downcast_ref::<database::DatabaseError>())?.advice()
+}
+
+#[cfg(not(feature = "postgres"))]
+fn database_advice(_error: &(dyn Error + 'static)) -> Option<&'static str> {
+    None
 }
 
 /// An error that does not keep the command from its work.

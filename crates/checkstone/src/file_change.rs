@@ -39,7 +39,7 @@ pub(crate) struct FileChangeOutput<'a> {
     state: ChangeState,
     message: &'a str,
     notes: &'a [String],
-    /// A unified diff; empty where nothing changes.
+    /// A unified diff; empty if nothing changes.
     diff: &'a str,
 }
 
@@ -82,7 +82,7 @@ impl FileChange {
         }
     }
 
-    /// With the difference between two contents; `None` where there is no file.
+    /// With the difference between two contents; `None` if there is no file.
     pub(crate) fn with_diff(mut self, before: Option<&str>, after: Option<&str>) -> Self {
         let name = self.path.to_string_lossy().into_owned();
         let named = |text: Option<&str>| if text.is_some() { name.clone() } else { "/dev/null".to_owned() };
@@ -104,7 +104,8 @@ impl FileChange {
     pub(crate) fn write(&mut self, state: &Path, owner: &str, file: &SettingsFile, text: &str) {
         match installed::write_file(state, owner, file, text) {
             Ok(backup) => {
-                let backup = backup.map(|backup| format!("what was there is kept in `{}`", backup.display()));
+                let backup =
+                    backup.map(|backup| format!("the previous version is kept in `{}`", backup.display()));
                 self.notes.extend(backup);
             }
             Err(error) => self.refuse(&error),
@@ -217,7 +218,7 @@ impl Manner {
         }
         if !self.json {
             let planned: String = changes.iter().map(|change| change.planned()).collect();
-            printer.text(&format!("To be changed:\n{planned}"));
+            printer.text(&format!("Planned changes:\n{planned}"));
         }
         let preview = "pass `--yes`, or see the differences with `--dry-run`";
         confirmation::must_be_possible("nothing changed", self.json, preview)?;

@@ -124,7 +124,7 @@ impl OwnLines {
         }
         match place {
             None => Ok(None),
-            Some(_) => Err(format!("has our first line and not our last one, `{LAST_LINE}`")),
+            Some(_) => Err(format!("has our first line but not our last one, `{LAST_LINE}`")),
         }
     }
 
@@ -223,7 +223,7 @@ impl GitHook {
             Err(problem) => return refused(problem),
         };
         if !is_shell_script(text) {
-            return refused("is no shell script, so it stays as it is".to_owned());
+            return refused("is not a shell script, so it is left unchanged".to_owned());
         }
         // What others get too, they have somewhere else.
         let program = if *is_shared { "checkstone" } else { program };
@@ -240,11 +240,13 @@ impl GitHook {
             }
         };
         if file.text.as_deref() == Some(new.as_str()) {
-            let message = format!("`{shown}` runs `checkstone verify` already");
+            let message = format!("`{shown}` already runs `checkstone verify`");
             return planned(say(ChangeState::Unchanged, message), None);
         }
         if file.text.is_some() && !self.is_started && !file.is_executable() {
-            return refused("is not executable, so git does not run it; make it so, or remove it".to_owned());
+            return refused(
+                "is not executable, so git does not run it; make it executable, or remove it".to_owned(),
+            );
         }
         if let Some(obstacle) = file.obstacle() {
             return refused(obstacle);
@@ -262,18 +264,18 @@ impl GitHook {
             notes.push("what was in it stays, and runs after our lines".to_owned());
         }
         if let Some(target) = file.leads_elsewhere() {
-            notes.push(format!("it is a link; `{}` is written", target.display()));
+            notes.push(format!("it is a link to `{}`, which is written", target.display()));
         }
         if self.is_shared {
             notes.push(
-                "the file is part of the working tree: others get it too, and where there is no `checkstone` on the \
-                 `PATH` nothing is verified"
+                "the file is part of the working tree: others get it too; without `checkstone` on their `PATH` \
+                 nothing is verified"
                     .to_owned(),
             );
         }
         if self.is_elsewhere {
             notes.push(
-                "`core.hooksPath` leads there: other repositories that use it are verified too, if they have a policy"
+                "`core.hooksPath` points there: other repositories that use it are verified too, if they have a policy"
                     .to_owned(),
             );
         }
@@ -288,7 +290,7 @@ impl GitHook {
         let shown = home_relative(&path);
         let say = |state, message: String| FileChange::new(name.subject(), &path, state, message);
         let refused = |why: String| {
-            let why = format!("`{shown}` {why}; put that right and run `uninstall` again");
+            let why = format!("`{shown}` {why}; fix that and run `uninstall` again");
             Some(PlannedGitHook { name, change: say(ChangeState::Refused, why), work: None })
         };
         let record = installed::of_file(state, name.owner(), &path);
@@ -318,8 +320,8 @@ impl GitHook {
             None => Before::Text(rest),
         };
         let (message, new) = match &after {
-            Before::Absent => ("is removed, for `init` made it", None),
-            Before::Text(text) => ("has none of our lines any more", Some(text.as_str())),
+            Before::Absent => ("is removed, because `init` created it", None),
+            Before::Text(text) => ("no longer has our lines", Some(text.as_str())),
         };
         let change = say(ChangeState::Changed, format!("`{shown}` {message}")).with_diff(Some(text), new);
         Some(PlannedGitHook { name, change, work: Some(PlannedEdit::TakeBack(file, after)) })
@@ -408,12 +410,12 @@ impl KnownGitHook {
             let shown = home_relative(&hook.path);
             let problem = match OwnLines::find(text) {
                 Ok(Some(own)) if !own.has_program() => {
-                    Some(format!("`{shown}` calls `{}`, which is not there", own.program))
+                    Some(format!("`{shown}` calls `{}`, which does not exist", own.program))
                 }
                 Ok(Some(_))
                     if !hook.is_started && !file.as_ref().is_some_and(SettingsFile::is_executable) =>
                 {
-                    Some(format!("git does not run `{shown}`, for it is not executable"))
+                    Some(format!("git does not run `{shown}`: it is not executable"))
                 }
                 Ok(Some(_)) => None,
                 Ok(None) | Err(_) => {
@@ -447,7 +449,7 @@ impl KnownGitHook {
 
     /// What to do about the problem.
     pub(crate) fn advice(&self) -> String {
-        format!("`checkstone init --git-hook {}` puts it right", self.name.name())
+        format!("`checkstone init --git-hook {}` fixes it", self.name.name())
     }
 }
 

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ::stop::{ClientEvent, SAME_DELIVERY, StopSettings, Stopwatch, Workplace, append_to_log};
-use agents::{Answer, Caller, Event, Payload, host};
+use agents::{Answer, Event, Payload, host};
 use autosave::Wish;
 use jiff::Timestamp;
 use journal::{Journal, OpenFor};
@@ -22,6 +22,7 @@ use transcript::Agent;
 use crate::background::{self, SaveRequest};
 use crate::environment;
 use crate::saving_environment;
+use crate::team_sending;
 
 pub(crate) use self::stop::save_without_stop;
 pub(crate) use notify::receive as receive_notification;
@@ -33,9 +34,10 @@ const GIT_LIMIT: Duration = Duration::from_secs(5);
 /// Answers one event; the text to print, or nothing.
 pub(crate) fn answer(agent: Agent, bytes: &[u8], stopwatch: Stopwatch) -> Option<String> {
     let state = environment::state_directory()?;
-    let received = Payload::receive(agent, bytes, |variable| environment::read(variable).is_some());
-    let (caller, payload) = match received {
-        Ok(received) => received,
+    let registered = agent;
+    let received = Payload::receive(registered, bytes, |variable| environment::read(variable).is_some());
+    let payload = match received {
+        Ok(payload) => payload,
         Err(error) => {
             append_to_log(&state, &format!("{} pass: {error}", agent.name()));
             return None;
@@ -54,6 +56,10 @@ pub(crate) fn answer(agent: Agent, bytes: &[u8], stopwatch: Stopwatch) -> Option
     };
     // Another client may run the hooks of this one (L16).
     let agent = payload.agent;
+    // What a sub-agent does counts for its parent's turn, and is judged there.
+    if payload.transcript.as_deref().is_some_and(|file| agents::transcripts::is_subagent(agent, file)) {
+        return None;
+    }
     if journal::switch::is_off(&state, agent.name(), &session) {
         return None;
     }
@@ -62,26 +68,44 @@ pub(crate) fn answer(agent: Agent, bytes: &[u8], stopwatch: Stopwatch) -> Option
     let now = Timestamp::now();
     let mut event = ClientEvent { payload, session, cwd, settings, now, stopwatch, is_dry_run: false };
     event.stopwatch.lap("start");
-    let decision = match (caller, kind.clone()) {
-        (Caller::Stranger(title), _) => stranger::pass(&event, title),
-        (_, Event::Stop) => stop::decide(event),
-        (_, Event::PromptSubmitted) => prompt::record(event),
-        (_, Event::SessionStart { source }) => {
-            let told = session_start::tell(&event, &source);
-            match host(agent).payload.silent_prompts_with.and_then(environment::read) {
-                Some(_) => told.with_note(prompt::open(event).to_person()),
-                None => told,
+    // Nobody can see what its agent ran, and nobody asked for it to be held.
+    let is_stranger = agent != registered && !host(agent).can.shows_results;
+    let decision = match &kind {
+        _ if is_stranger => stranger::pass(&event, registered),
+        Event::PromptSubmitted if !event.payload.opens_turn() => Answer::Pass,
+        _ => {
+            let workplace = Workplace::find(&event.cwd, event.settings.user_file.as_deref());
+            let (has_team, state) = (workplace.found.has_team, event.settings.state.clone());
+            let decision = decide(event, workplace);
+            if has_team {
+                team_sending::wake(&state);
             }
+            decision
         }
-        _ => record_session(event),
     };
     decision.render(agent, &kind, environment::hold_form(agent))
 }
 
+fn decide(event: ClientEvent, workplace: Workplace) -> Answer {
+    match event.payload.event.clone() {
+        Event::Stop => stop::decide(event, workplace),
+        Event::PromptSubmitted => prompt::record(event, workplace),
+        Event::SessionStart { source } => {
+            // A compaction is in the middle of a turn.
+            let opened = (source != "compact").then(|| workplace.clone());
+            let told = session_start::tell(&event, &source, workplace);
+            if let Some(workplace) = opened {
+                prompt::expect(event, workplace);
+            }
+            told
+        }
+        _ => record_session(event, workplace),
+    }
+}
+
 /// The end of a session, and a compaction that is about to begin: recorded, and where the user wants it, what was done is
 /// saved by a process of its own, for which nobody waits. Nothing is said: no client would show it as it is meant.
-fn record_session(event: ClientEvent) -> Answer {
-    let workplace = Workplace::find(&event.cwd, event.settings.user_file.as_deref());
+fn record_session(event: ClientEvent, workplace: Workplace) -> Answer {
     let wish = Wish::of(&workplace, &event.cwd, &saving_environment::switches());
     if workplace.is_switched_off() && wish.is_none() {
         return Answer::Pass;

@@ -25,7 +25,7 @@ pub(crate) struct Record {
     #[serde(rename = "agent")]
     pub(crate) owner: String,
     pub(crate) file: PathBuf,
-    /// The SHA-256 of what was there before; `None` where there was no file.
+    /// The SHA-256 of what was there before; `None` if there was no file.
     before: Option<String>,
     /// The SHA-256 of what `init` wrote.
     after: String,
@@ -68,7 +68,7 @@ impl Record {
         self.after == hash(text)
     }
 
-    /// What was there before; `None` where the backup is gone or damaged.
+    /// What was there before; `None` if the backup is gone or damaged.
     pub(crate) fn before(&self, state: &Path) -> Option<Before> {
         let Some(before) = &self.before else { return Some(Before::Absent) };
         let text = fs_err::read_to_string(backup_path(state, before)).ok()?;

@@ -110,7 +110,7 @@ impl Integrations {
         for problem in problems {
             printer.warning(
                 Warning::new(problem)
-                    .hint("the workflow is saved; running the command again would tell all others twice"),
+                    .hint("the workflow is saved; running the command again would notify all others twice"),
             );
         }
         told
@@ -188,7 +188,7 @@ fn send_to(webhooks: &[Webhook], client: &Client, event: &(impl WebhookEvent + S
         let sending = webhooks.iter().map(|webhook| {
             scope.spawn(move || {
                 let sent = webhook::send(client, webhook, event, &TELLING, Timestamp::now);
-                sent.err().map(|error| format!("`{}` was not told: {error}", webhook.endpoint))
+                sent.err().map(|error| format!("`{}` was not notified: {error}", webhook.endpoint))
             })
         });
         let sending: Vec<_> = sending.collect();
@@ -212,7 +212,7 @@ pub(crate) fn comment_on(event: &PhaseEvent) -> String {
     text
 }
 
-/// The user's own file; empty where there is none. A token that others can read is told.
+/// The user's own file; empty if there is none. A token that others can read is told.
 pub(crate) fn configuration(printer: &Printer) -> String {
     let Some(path) = environment::configuration_file() else { return String::new() };
     let text = match stop::policy_files::read(&path) {

@@ -22,7 +22,7 @@ pub(crate) fn state_directory() -> Result<PathBuf, CommandError> {
     })
 }
 
-/// `None` where nothing was ever recorded.
+/// `None` if nothing was ever recorded.
 pub(crate) fn open_existing(state: &Path) -> Result<Option<Journal>, CommandError> {
     if !Journal::exists(state) {
         return Ok(None);

@@ -35,7 +35,7 @@ impl MissingRegistration {
 
     pub(crate) fn what(&self) -> String {
         let file = home_relative(&self.file);
-        format!("not registered any more in `{file}`, where they were seen last at {:.0}", self.seen_at)
+        format!("no longer registered in `{file}`, where they were last seen at {:.0}", self.seen_at)
     }
 }
 

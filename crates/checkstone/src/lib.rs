@@ -10,7 +10,10 @@ mod aws_profile;
 mod background;
 mod base_commit;
 #[cfg(feature = "s3")]
+mod bucket_exchange;
+#[cfg(feature = "s3")]
 mod bucket_store;
+mod busy_line;
 mod byte_size;
 mod clients;
 mod command_groups;
@@ -33,9 +36,12 @@ mod journal_access;
 mod known_registrations;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod mcp_registration;
 #[cfg(any(feature = "mcp", feature = "schema"))]
 mod mcp_settings;
+mod moment;
 mod new_policy;
+mod notification;
 mod own_program;
 mod printer;
 mod recorded_facts;
@@ -54,12 +60,16 @@ mod schemas;
 #[cfg(feature = "serve")]
 mod serve;
 mod settings_file;
+mod team_sending;
 mod tmux_argument;
 mod typed_message;
 mod typed_word;
 mod unheard_sessions;
 mod unproven_work;
 mod verdict_text;
+#[cfg(feature = "serve")]
+mod waiting_notification;
+mod watched_command;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -68,12 +78,14 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 
 use arguments::{Arguments, Command};
 use error::{CommandError, ErrorKind};
-use printer::Printer;
+use printer::{Printer, Verbosity};
 
 #[cfg(feature = "schema")]
 pub use mcp_settings::reference as mcp_settings_reference;
 #[cfg(feature = "schema")]
 pub use schemas::json_schemas;
+#[cfg(all(feature = "schema", feature = "postgres"))]
+pub use team::reference as team_settings_reference;
 
 /// Runs the program with the arguments of a command line, the program's own name first.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -85,9 +97,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     if is_word(1, &["hook"]) && !is_word(2, &["--help", "-h"]) {
         return fail_open::guard(|| commands::hook::run(&arguments), hook::report_panic);
     }
-    let printer = Printer::new();
+    #[cfg(feature = "planted-faults")]
+    if let Some(fault) = environment::text(environment::PLANTED_FAULT)
+        && !run::planted_fault::plant(&fault)
+    {
+        let unknown = CommandError::usage(format!("no fault is called `{fault}`"));
+        return answered(Err(unknown), &Printer::new(Verbosity::Usual));
+    }
     if is_word(1, &["help"]) && is_word(2, &["--all"]) {
-        printer.data(&command_groups::help(&Arguments::command(), true, arguments::help_width()));
+        let help = command_groups::help(&Arguments::command(), true, arguments::help_width());
+        Printer::new(Verbosity::Usual).data(&help);
         return ExitCode::SUCCESS;
     }
     let matches = Arguments::grouped_command().try_get_matches_from(arguments);
@@ -99,9 +118,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
+    let printer = Printer::new(if arguments.quiet { Verbosity::Quiet } else { Verbosity::Usual });
     let Some(command) = &arguments.command else {
         return answered(commands::status::overview(&printer), &printer);
     };
+    if command.shows_work() {
+        printer.begin_work("working");
+    }
     let result = match command {
         Command::Init(arguments) => commands::init::run(arguments, &printer),
         Command::Uninstall(arguments) => commands::uninstall::run(arguments, &printer),
@@ -143,6 +166,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Inject(arguments) => commands::inject::run(arguments, &printer),
         Command::Mcp(arguments) => commands::mcp::run(arguments, &printer),
         Command::Serve(arguments) => commands::serve::run(arguments, &printer),
+        Command::Team(arguments) => commands::team::run(arguments, &printer),
         // Answered above, before anything could go wrong.
         Command::Hook(_) => Ok(ExitCode::SUCCESS),
     };

@@ -27,10 +27,10 @@ use crate::printer::Printer;
 /// Serves one client to its end. `folder` is the project where the client names none, or where it was `named` by the person.
 pub(crate) fn serve(folder: PathBuf, named: bool, printer: &Printer) -> Result<ExitCode, CommandError> {
     let settings = McpSettings::read(&integrations::configuration(printer)).map_err(|problems| {
-        CommandError::usage(format!("`[mcp]` of your `config.toml` is not understood: {problems}"))
+        CommandError::usage(format!("`[mcp]` of your `config.toml` has mistakes: {problems}"))
     })?;
     if std::io::stdin().is_terminal() {
-        printer.progress("waiting for an MCP client on stdin; Ctrl-C ends this");
+        printer.progress("waiting for an MCP client on stdin; Ctrl-C stops this");
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ended = runtime.block_on(until_the_end(McpServer::new(folder, named, &settings)));

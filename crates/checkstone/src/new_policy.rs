@@ -42,7 +42,7 @@ impl NewPolicy {
         let is_prose = || DOCUMENTATION.iter().any(|name| root.join(name).is_file());
         if presets.is_empty() && is_prose() {
             presets.push("docs".to_owned());
-            asked.push("Nothing is asked for in this repository: it is prose.".to_owned());
+            asked.push("Nothing is asked for in this repository: it has only prose.".to_owned());
         } else if presets.is_empty() {
             let why = match (asked.is_empty(), fitting.has_code) {
                 (true, false) => ": I found no code",

@@ -43,11 +43,10 @@ impl OwnProgram {
                 .hint("move the program: settings files can only hold UTF-8 paths"));
         };
         let short_lived = is_build(&running)
-            .then_some("in a build folder, and gone after `cargo clean`")
-            .or_else(|| is_cached(&running).then_some("in a cache, and gone when that is cleared"));
-        let note = short_lived.map(|why| {
-            format!("`{text}` is {why}: for good use, install the program first and run `init` from there")
-        });
+            .then_some("in a build folder, and will be gone after `cargo clean`")
+            .or_else(|| is_cached(&running).then_some("in a cache, and will be gone when that is cleared"));
+        let note = short_lived
+            .map(|why| format!("`{text}` is {why}: install the program first, and run `init` from there"));
         Ok(Self { path: text.to_owned(), note })
     }
 }

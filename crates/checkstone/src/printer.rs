@@ -3,10 +3,12 @@
 
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
+use crate::busy_line::BusyLine;
 use crate::environment;
 use crate::error::{CommandError, Warning};
 
@@ -16,23 +18,52 @@ pub(crate) const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
 pub(crate) const STRONG: Style = Style::new().bold();
 pub(crate) const FAINT: Style = Style::new().dimmed();
 
+/// How much is printed beside the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verbosity {
+    /// Progress, too.
+    Usual,
+    /// Only warnings and errors.
+    Quiet,
+}
+
 #[derive(Debug)]
 pub(crate) struct Printer {
     width: Option<usize>,
+    verbosity: Verbosity,
+    /// Shown while nothing else is printed.
+    busy: Mutex<Option<BusyLine>>,
 }
 
 impl Printer {
-    pub(crate) fn new() -> Self {
-        Self { width: terminal_width() }
+    pub(crate) fn new(verbosity: Verbosity) -> Self {
+        Self { width: terminal_width(), verbosity, busy: Mutex::default() }
     }
 
-    /// The columns that a line may take; `None` where nobody watches and nothing needs to be cut.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.verbosity == Verbosity::Quiet
+    }
+
+    /// Until something is printed, a person at the terminal sees that this goes on.
+    pub(crate) fn begin_work(&self, what: &str) {
+        if !self.is_quiet() {
+            *self.busy.lock().unwrap_or_else(PoisonError::into_inner) = BusyLine::start(what);
+        }
+    }
+
+    /// Takes that line away.
+    fn end_work(&self) {
+        drop(self.busy.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    /// The columns that a line may take; `None` if nobody watches and nothing needs to be cut.
     pub(crate) fn width(&self) -> Option<usize> {
         self.width
     }
 
     /// Data, exactly as it is.
     pub(crate) fn data(&self, text: &str) {
+        self.end_work();
         write_decision(text);
     }
 
@@ -64,6 +95,7 @@ impl Printer {
 
     /// As `text`; whether anyone still reads it.
     pub(crate) fn line(&self, text: &str) -> bool {
+        self.end_work();
         let mut stdout = anstream::stdout().lock();
         stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_ok()
     }
@@ -75,6 +107,10 @@ impl Printer {
 
     /// As `progress`, with styles of ours in it; what came from outside was made visible before.
     pub(crate) fn progress_styled(&self, text: &str) {
+        self.end_work();
+        if self.is_quiet() {
+            return;
+        }
         let mut stderr = anstream::stderr().lock();
         let _ = writeln!(stderr, "{text}");
     }
@@ -89,11 +125,13 @@ impl Printer {
 
     /// Something that a person should know beside the answer.
     pub(crate) fn warning(&self, warning: impl Into<Warning>) {
+        self.end_work();
         let warning = warning.into();
         labelled(DOUBTFUL, "warning", &warning.message, &warning.hints);
     }
 
     pub(crate) fn error(&self, error: &CommandError) {
+        self.end_work();
         labelled(BAD, "error", error.message(), error.hints());
     }
 }

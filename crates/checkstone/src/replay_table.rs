@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use stop::replay::{Hold, Report};
+use jiff::Timestamp;
+use stop::replay::Report;
+use stop::{Counts, Statistics};
 use text::{Cell, Column, Table, counted, fit, wrap};
 use transcript::visible;
 
@@ -19,7 +21,7 @@ const WIDEST_BAR: u64 = 30;
 
 pub(crate) fn table(report: &Report, width: Option<usize>) -> String {
     let mut text = String::new();
-    let turns = &report.turns;
+    let turns = &report.statistics.turns;
     let _ = writeln!(
         text,
         "{STRONG}{} in {}{STRONG:#} ({:.1} MB)",
@@ -27,14 +29,8 @@ pub(crate) fn table(report: &Report, width: Option<usize>) -> String {
         counted(as_count(report.totals.sessions), "session"),
         report.totals.bytes as f64 / 1e6,
     );
-    for (count, style, words) in [
-        (turns.hold, BAD, "would have been held"),
-        (turns.notify, DOUBTFUL, "told to the person"),
-        (turns.pass, GOOD, "passed without a word"),
-        (turns.not_judged, FAINT, "not judged"),
-    ] {
-        let _ = writeln!(text, "  {style}{count:>6}{style:#}  {words}");
-    }
+    verdicts(&mut text, turns, "would have been held");
+    projects(&mut text, &report.statistics, width);
     rules(&mut text, report);
     actions(&mut text, report);
     held_then(&mut text, report, width);
@@ -57,16 +53,51 @@ pub(crate) fn table(report: &Report, width: Option<usize>) -> String {
     text
 }
 
+/// How many turns had which verdict.
+pub(super) fn verdicts(text: &mut String, turns: &Counts, held: &str) {
+    for (count, style, words) in [
+        (turns.hold, BAD, held),
+        (turns.notify, DOUBTFUL, "reported to the person"),
+        (turns.pass, GOOD, "passed silently"),
+        (turns.not_judged, FAINT, "not judged"),
+    ] {
+        let _ = writeln!(text, "  {style}{count:>6}{style:#}  {words}");
+    }
+}
+
+/// The same by project, if there are several.
+pub(super) fn projects(text: &mut String, statistics: &Statistics, width: Option<usize>) {
+    if statistics.projects.len() < 2 {
+        return;
+    }
+    let _ = writeln!(text, "\n{STRONG}Projects{STRONG:#} (turns: held, reported, passed, not judged)");
+    let number = Column::right(6).gap(1);
+    let mut table = Table::new([number, number, number, number.gap(2), Column::left(0)]);
+    for count in &statistics.projects {
+        let Counts { hold, notify, pass, not_judged, .. } = count.turns;
+        let folder = count.project.as_deref();
+        let folder = folder.map_or_else(|| "not known".to_owned(), |folder| home_relative(folder.as_ref()));
+        table.row([
+            Cell::styled(hold.to_string(), BAD),
+            Cell::styled(notify.to_string(), DOUBTFUL),
+            Cell::styled(pass.to_string(), GOOD),
+            not_judged.to_string().into(),
+            visible(&folder).into(),
+        ]);
+    }
+    text.push_str(&table.lines(width));
+}
+
 fn rules(text: &mut String, report: &Report) {
     if report.rules.is_empty() {
         return;
     }
-    let _ = writeln!(text, "\n{STRONG}Rules{STRONG:#} (turns held, turns told)");
+    let _ = writeln!(text, "\n{STRONG}Rules{STRONG:#} (turns held, turns reported)");
     let most = report.rules.iter().map(|count| count.hold + count.notify).max().unwrap_or(1);
     let number = Column::right(6);
     let mut table = Table::new([Column::left(20).gap(1), number.gap(1), number, Column::left(0)]);
     for count in &report.rules {
-        let (held, told) = (bar(count.hold, most), bar(count.notify, most));
+        let (held, told) = (bar(count.hold, most, "▇"), bar(count.notify, most, "░"));
         table.row([
             format!("  {}", count.rule.name()).into(),
             count.hold.to_string().into(),
@@ -77,9 +108,10 @@ fn rules(text: &mut String, report: &Report) {
     text.push_str(&table.lines(None));
 }
 
-fn bar(count: u64, most: u64) -> String {
+/// Of this sign, so that two bars differ without their colours too.
+fn bar(count: u64, most: u64, sign: &str) -> String {
     let length = (count * WIDEST_BAR).div_ceil(most.max(1));
-    "▇".repeat(as_count(length))
+    sign.repeat(as_count(length))
 }
 
 fn actions(text: &mut String, report: &Report) {
@@ -104,9 +136,10 @@ fn held_then(text: &mut String, report: &Report, width: Option<usize>) {
     let held = &report.held_then;
     if held.turns > 0 {
         let sentence = format!(
-            "{} held when {} took place; of these this policy would hold {}.",
+            "{} held when {} took place; in {} of these, what was missing ran after the hold. This policy would hold {}.",
             counted(as_count(held.turns), "turn") + if held.turns == 1 { " was" } else { " were" },
             if held.turns == 1 { "it" } else { "they" },
+            report.statistics.turns.then_tested,
             held.hold_now
         );
         let _ = writeln!(text, "\n{}", wrap(&sentence, 0, width));
@@ -127,26 +160,26 @@ fn holds(text: &mut String, report: &Report, width: Option<usize>) {
         let _ = writeln!(
             text,
             "  {FAINT}{:<16}{FAINT:#} {:<6} {BAD}{}{BAD:#}{}",
-            when(hold),
+            when(hold.started_at),
             hold.agent.name(),
             wrap(&visible(&hold.verdict.reason), 26, width),
             if hold.held_then { " (as it was then)" } else { "" },
         );
         let room = width.map(|width| width.saturating_sub(28));
         let _ = writeln!(text, "{:26}{FAINT}›{FAINT:#} {}", "", fit(&visible(&hold.prompt), room));
-        let _ = writeln!(text, "{:26}{FAINT}{}{FAINT:#}", "", place(hold));
+        let _ = writeln!(text, "{:26}{FAINT}{}{FAINT:#}", "", place(&hold.transcript, hold.line));
     }
 }
 
 /// To the minute, as recorded: clients write UTC.
-pub(super) fn when(hold: &Hold) -> String {
-    hold.started_at.map(|time| time.strftime("%Y-%m-%d %H:%M").to_string()).unwrap_or_default()
+pub(super) fn when(started_at: Option<Timestamp>) -> String {
+    started_at.map(|time| time.strftime("%Y-%m-%d %H:%M").to_string()).unwrap_or_default()
 }
 
 /// The transcript, and the line of the prompt in it.
-pub(super) fn place(hold: &Hold) -> String {
-    let path = home_relative(hold.transcript.as_ref());
-    hold.line.map_or(path.clone(), |line| format!("{path}:{line}"))
+pub(super) fn place(transcript: &str, line: Option<u64>) -> String {
+    let path = home_relative(transcript.as_ref());
+    line.map_or(path.clone(), |line| format!("{path}:{line}"))
 }
 
 fn as_count(number: u64) -> usize {

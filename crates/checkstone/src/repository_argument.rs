@@ -8,7 +8,7 @@ use crate::error::{CommandError, ErrorKind};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RepositoryArgument {
-    /// A folder in the repository; the current one where it is not given
+    /// A folder in the repository; by default the current one
     #[arg(long, value_name = "FOLDER")]
     repo: Option<PathBuf>,
 }

@@ -14,7 +14,7 @@ pub(crate) fn files(root: &Path) -> FoundTexts {
     FoundTexts::read(root, environment::configuration_file().as_deref())
 }
 
-/// `None` where the repository has no policy.
+/// `None` if the repository has no policy.
 pub(crate) fn of(root: &Path) -> Option<PolicyTexts> {
     files(root).policy
 }

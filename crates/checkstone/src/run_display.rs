@@ -63,7 +63,7 @@ impl<'a> Display<'a> {
     pub(crate) fn new(printer: &'a Printer, json: bool) -> Self {
         let form = if json {
             Form::Json
-        } else if std::io::stderr().is_terminal() {
+        } else if std::io::stderr().is_terminal() && !printer.is_quiet() {
             Form::Terminal(MultiProgress::new())
         } else {
             Form::Lines
@@ -169,7 +169,7 @@ impl<'a> Display<'a> {
             What::RunPlanned { report_title, run_id, .. } => {
                 format!("run {STRONG}{}{STRONG:#} of {}", visible(run_id), visible(report_title))
             }
-            What::PlanChanged { .. } => "the plan has changed since; it goes on with the new one".to_owned(),
+            What::PlanChanged { .. } => "the plan has changed; the run continues with the new one".to_owned(),
             What::RunState { to: RunState::InProgress, reason: Some(reason), .. } => visible(reason),
             What::FanOut { stage_id, instances } => {
                 format!("{}  {}", stage(stage_id), counted(instances.len(), "instance"))
@@ -187,7 +187,7 @@ impl<'a> Display<'a> {
                         let again = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
                         format!("{FAINT}running, at most {} s{again}{FAINT:#}", budget.as_secs())
                     }
-                    StageState::Completed if reason.is_some() => format!("{FAINT}as it was{FAINT:#}{why}"),
+                    StageState::Completed if reason.is_some() => format!("{FAINT}unchanged{FAINT:#}{why}"),
                     StageState::Completed => {
                         let artifacts = accepted.as_ref().map_or(0, |accepted| accepted.artifacts.len());
                         let in_time = took.map(|took| format!(" in {took}")).unwrap_or_default();
@@ -198,7 +198,7 @@ impl<'a> Display<'a> {
                     StageState::Interrupted => format!("{DOUBTFUL}interrupted{DOUBTFUL:#}{why}{}", see()),
                     StageState::Blocked => format!("{BAD}blocked{BAD:#}{why}"),
                     StageState::Pending if reason.is_some() => {
-                        format!("{FAINT}to be run again{FAINT:#}{why}")
+                        format!("{FAINT}will run again{FAINT:#}{why}")
                     }
                     StageState::Pending | StageState::Resumable => return None,
                 };
@@ -207,9 +207,9 @@ impl<'a> Display<'a> {
             What::StageReused { stage_id, restored } => {
                 let back = match restored.len() {
                     0 => String::new(),
-                    number => format!(", {} brought back from the store", counted(number, "artifact")),
+                    number => format!(", {} restored from the store", counted(number, "artifact")),
                 };
-                format!("{}  {FAINT}as it was, not run again{back}{FAINT:#}", stage(stage_id))
+                format!("{}  {FAINT}unchanged, not run again{back}{FAINT:#}", stage(stage_id))
             }
             What::Marker { stage_id, marker, .. } if matches!(self.form, Form::Lines) => {
                 format!("{}  {}", stage(stage_id), visible(marker))
@@ -222,7 +222,7 @@ impl<'a> Display<'a> {
             }
             What::Suspended { stage_id, milliseconds, .. } => {
                 let still = seconds(*milliseconds);
-                format!("{}  stood still for {still}, which is not counted", stage(stage_id))
+                format!("{}  was suspended for {still}, which is not counted", stage(stage_id))
             }
             What::Checkpoint { stage_id, checkpoint_id, status, artifacts, mid_stage, .. } => {
                 let status = match (mid_stage, status.as_str()) {
@@ -235,14 +235,14 @@ impl<'a> Display<'a> {
             }
             What::ResumedFrom { checkpoint_id: Some(id), stage_id } => {
                 let of = stage_id.as_deref().map(|id| format!(" of {}", visible(id))).unwrap_or_default();
-                format!("goes on from checkpoint {}{of}", visible(id))
+                format!("continues from checkpoint {}{of}", visible(id))
             }
             What::AbortRequested { stage_id } => match stage_id {
-                Some(id) => format!("{}  is to be aborted", stage(id)),
-                None => "the run is to be aborted; once more skips the grace".to_owned(),
+                Some(id) => format!("{}  aborting", stage(id)),
+                None => "Aborting. Press Ctrl-C again to force.".to_owned(),
             },
             What::Swept { stage_id, processes, .. } if *processes > 0 => {
-                format!("{}  {} left behind, ended", stage(stage_id), counted(*processes, "process"))
+                format!("{}  {} left behind, killed", stage(stage_id), counted(*processes, "process"))
             }
             What::Warning { stage_id, text } => {
                 let of = stage_id.as_deref().map(|id| format!("{}  ", stage(id))).unwrap_or_default();
@@ -268,7 +268,7 @@ impl<'a> Display<'a> {
             return String::new();
         }
         let said = last_line(&path).filter(|line| !reason.contains(line.as_str()));
-        let said = said.map(|line| format!("; it said: {}", visible(&line)));
+        let said = said.map(|line| format!("; it printed: {}", visible(&line)));
         format!("{} (see `{}`)", said.unwrap_or_default(), visible(&layout.relative(&path)))
     }
 
@@ -278,7 +278,7 @@ impl<'a> Display<'a> {
             bar.bar.finish_and_clear();
         }
         if self.reused > MOST_REUSED {
-            self.say(&format!("{} more are as they were, not run again", self.reused - MOST_REUSED));
+            self.say(&format!("{} more are unchanged, not run again", self.reused - MOST_REUSED));
         }
     }
 }
@@ -400,7 +400,7 @@ pub(crate) fn summary(record: &Record, plan: &Plan, layout: &Layout, width: Opti
             GOOD,
             format!("the artifacts are in `{published}`; `checkstone report {word}` writes the report"),
         ),
-        _ => (DOUBTFUL, format!("`checkstone resume {word}` goes on with it")),
+        _ => (DOUBTFUL, format!("`checkstone resume {word}` continues it")),
     };
     let progress = match stages.len() {
         0 => NOTHING_TO_RUN.to_owned(),

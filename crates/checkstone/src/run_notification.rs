@@ -1,33 +1,20 @@
-//! The notification at the end of a run, by `[integrations.run_end]` of the user's own configuration: a program, the
-//! desktop, the webhooks. Each has a few seconds; what goes wrong is a warning and changes nothing about the run.
+//! The notification at the end of a run, by `[integrations.run_end]` of the user's own configuration. What goes wrong is a warning and
+//! changes nothing about the run.
 
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use checkpoint::layout::Layout;
-use files::{BoundedChild, Bounds, ChildError};
 use jiff::Timestamp;
 use run::plan::NOTHING_TO_RUN;
 use run::record::Record;
 use run::state::StageState;
 use serde::Serialize;
-use text::error_chain;
-use workflow::integrations::user_settings::UserSettings;
 use workflow::integrations::webhook::WebhookEvent;
 
-use crate::environment;
 use crate::error::Warning;
 use crate::integrations;
+use crate::notification;
 use crate::printer::Printer;
-
-/// A program that takes longer is ended.
-const LIMIT: Duration = Duration::from_secs(10);
-
-/// macOS has no program that shows a notification; the texts are arguments, never code.
-const APPLE_SCRIPT: &str =
-    "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run";
 
 /// How a run ended. Plain facts: no output, no parameters, no reasons that quote a stage's words.
 #[derive(Debug, Serialize)]
@@ -106,77 +93,13 @@ impl WebhookEvent for RunEvent {
 
 /// Tells the user that the run is over, in every way that is switched on.
 pub(crate) fn send(record: &Record, stages: &[String], layout: &Layout, began: Timestamp, printer: &Printer) {
-    let UserSettings { run_end, webhooks, .. } = integrations::user_settings(printer);
+    let settings = integrations::user_settings(printer);
     let event = RunEvent::of(record, stages, layout, began);
-    let line = event.line();
-    let mut problems = Vec::new();
-    if run_end.desktop {
-        problems.extend(
-            on_desktop(&line).err().map(|error| format!("no desktop notification: {}", error_chain(&error))),
-        );
-    }
-    if let Some((program, arguments)) = run_end.command.split_first() {
-        let input = serde_json::to_vec(&event).unwrap_or_default();
-        let told = started(program, arguments.iter().chain([&line]), &input, layout.root());
-        problems.extend(
-            told.err().map(|error| {
-                format!("`{program}` was not told that the run is over: {}", error_chain(&error))
-            }),
-        );
-    }
-    if run_end.webhooks {
-        problems.extend(integrations::send_to_webhooks(&webhooks, &event));
-        if webhooks.is_empty() {
-            problems.push("there is no webhook to tell that the run is over".to_owned());
-        }
-    }
-    for problem in problems {
+    let ways = &settings.run_end;
+    for problem in notification::send(ways, &settings.webhooks, &event, "the run ended", layout.root()) {
         printer.warning(
             Warning::new(problem)
                 .hint("the run itself is not affected; see `[integrations.run_end]` in your `config.toml`"),
         );
     }
-}
-
-#[derive(Debug, thiserror::Error)]
-enum NotificationError {
-    #[error("neither `notify-send` nor `osascript` is installed")]
-    NoDesktopProgram,
-    #[error("there is no such program in the absolute folders of PATH")]
-    NoProgram,
-    #[error(transparent)]
-    Child(#[from] ChildError),
-    #[error("it ended with {status}{said}")]
-    Ended { status: ExitStatus, said: String },
-}
-
-fn on_desktop(line: &str) -> Result<(), NotificationError> {
-    let folder = environment::temporary_directory();
-    if environment::program("notify-send").is_some() {
-        return started("notify-send", ["--app-name=checkstone", "--", "checkstone", line], &[], &folder);
-    }
-    match environment::program("osascript") {
-        Some(_) => started("osascript", ["-e", APPLE_SCRIPT, "checkstone", line], &[], &folder),
-        None => Err(NotificationError::NoDesktopProgram),
-    }
-}
-
-/// Runs a program to its end, without a shell.
-fn started<Word: AsRef<OsStr>>(
-    program: &str,
-    arguments: impl IntoIterator<Item = Word>,
-    input: &[u8],
-    folder: &Path,
-) -> Result<(), NotificationError> {
-    let path = Some(PathBuf::from(program)).filter(|path| path.is_absolute());
-    let path = path.or_else(|| environment::program(program)).ok_or(NotificationError::NoProgram)?;
-    let mut command = Command::new(path);
-    command.args(arguments).current_dir(folder);
-    let ended = BoundedChild::run(&mut command, input, Bounds::within(LIMIT))?;
-    if ended.status.success() {
-        return Ok(());
-    }
-    let stderr = String::from_utf8_lossy(&ended.stderr);
-    let said = stderr.trim().lines().last().map(|line| format!(": {}", text::shortened(line, 200)));
-    Err(NotificationError::Ended { status: ended.status, said: said.unwrap_or_default() })
 }

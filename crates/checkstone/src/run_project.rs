@@ -16,7 +16,7 @@ use run::executor::slurm::SlurmSettings;
 use run::fingerprint;
 use run::hold::HoldError;
 use run::outlook::{self, Would};
-use run::plan::{Plan, Problems, Resources, SetParameter};
+use run::plan::{ExchangeBy, Plan, Problems, Resources, SetParameter};
 use run::record::{self, Record, RecordError};
 use run::runs::{self, FoundRun};
 use run::state::RunState;
@@ -84,14 +84,16 @@ pub(crate) fn find(
 
 /// What of a run can be gone on with: it is not complete, or it is the newest of its title and something of it would be run again, as
 /// it is if stages are wanted again; and nobody has it in hand. An older one that is complete is the result of what was asked then.
-pub(crate) fn is_resumable(found: &FoundRun, again: &[String]) -> bool {
+/// `set` are parameters that get other values.
+pub(crate) fn is_resumable(found: &FoundRun, again: &[String], set: &[SetParameter]) -> bool {
     let is_newest = || {
         let (title, run) = (found.layout.title(), found.layout.run());
         let newest = runs::all(found.layout.root()).into_iter().find(|run| run.layout.title() == title);
         newest.is_some_and(|newest| newest.layout.run() == run)
     };
     let is_wanted = |record: Record| {
-        record.is_unfinished() || (is_newest() && (!again.is_empty() || is_changed(&found.layout, &record)))
+        record.is_unfinished()
+            || (is_newest() && (!again.is_empty() || is_changed(&found.layout, &record, set)))
     };
     Record::read(&found.layout.events()).is_ok_and(is_wanted) && !control::is_taken(&found.layout)
 }
@@ -109,18 +111,21 @@ pub(crate) fn is_running(layout: &Layout, record: &Record) -> CommandError {
         .hint(hint_at_running(run))
 }
 
-fn is_changed(layout: &Layout, record: &Record) -> bool {
+fn is_changed(layout: &Layout, record: &Record, set: &[SetParameter]) -> bool {
     let Some(file) = plan_file(layout, record) else { return false };
     let Ok(text) = plan_text(&layout.root().join(&file)) else { return false };
     if record.is_of_other_plan(&text, &environment::all(), autosave::secrets::is_secret_variable) {
         return true;
     }
-    let plan = Plan::read_with(&file, &text, layout.root(), &record.set_parameters());
+    let mut values = record.set_parameters();
+    values.extend(set.iter().cloned());
+    let plan = Plan::read_with(&file, &text, layout.root(), &values);
     let would_run = |plan: Plan| {
         let stages = outlook::of_resume(&plan, layout, record, &[]);
         stages.iter().any(|stage| matches!(stage.would, Would::Run | Would::Maybe))
     };
-    plan.is_ok_and(would_run)
+    // What is wrong with a value is told when the run is gone on with.
+    plan.map_or(!set.is_empty(), would_run)
 }
 
 /// The file that the plan of a run was read from, below the root, where it is still there.
@@ -265,7 +270,7 @@ pub(crate) struct ParameterArguments {
 /// What the stages that run at once may use together.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ResourceArguments {
-    /// What stages may use together, for example gpus=2,memory=16G,license=1; the rest is what the machine has
+    /// What all stages together may use, for example gpus=2,memory=16G,license=1; by default what the machine has
     #[arg(long, value_name = "NAME=NUMBER", value_delimiter = ',')]
     resources: Vec<String>,
 }
@@ -285,7 +290,7 @@ impl ResourceArguments {
         }
         plan.check_resources(&resources).map_err(|problems| {
             unsound("the plan cannot be run", &problems)
-                .hint("`--resources NAME=NUMBER` says what there is, if it is more")
+                .hint("`--resources NAME=NUMBER` sets what is available, if it is more")
         })?;
         Ok(Some(resources))
     }
@@ -303,7 +308,7 @@ pub(crate) enum Where {
 /// Where stages are carried out, and how many of them at once.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExecutionArguments {
-    /// Where stages run; `resume` goes on where the run was last
+    /// Where stages run; `resume` continues where the run was last
     #[arg(long, value_name = "WHERE", value_enum)]
     on: Option<Where>,
     /// How many stages may run at once; 1 by default, and 1000 on a cluster
@@ -315,7 +320,12 @@ pub(crate) struct ExecutionArguments {
 const JOBS_OF_CLUSTER: u16 = 1000;
 
 impl ExecutionArguments {
-    pub(crate) fn on(&self, plan: &Plan, record: Option<&Record>) -> Result<ExecutorChoice, CommandError> {
+    pub(crate) fn on(
+        &self,
+        root: &Path,
+        plan: &Plan,
+        record: Option<&Record>,
+    ) -> Result<ExecutorChoice, CommandError> {
         let was_on_cluster =
             || record.is_some_and(|record| record.stages.values().any(|stage| stage.token.is_some()));
         let on = self.on.unwrap_or_else(|| if was_on_cluster() { Where::Slurm } else { Where::Local });
@@ -328,7 +338,11 @@ impl ExecutionArguments {
             .cluster("config.toml", &text)
             .map_err(|problems| unsound("the settings of the cluster cannot be used", &problems))?;
         let program = OwnProgram::find()?.path.into();
-        Ok(ExecutorChoice::Slurm(SlurmSettings { cluster, program }))
+        let exchange = match cluster.exchange {
+            ExchangeBy::Folder => None,
+            ExchangeBy::Bucket => Some(run_storage::exchange(root)?),
+        };
+        Ok(ExecutorChoice::Slurm(SlurmSettings { cluster, program, exchange }))
     }
 
     pub(crate) fn jobs(&self, on: &ExecutorChoice) -> usize {
@@ -360,7 +374,7 @@ pub(crate) fn settings(root: &Path, jobs: usize, again: &[String]) -> Result<Set
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     run_storage::use_store(root)?;
     let interrupt = Arc::new(AtomicBool::new(false));
-    let ignored = ignored_signals();
+    let ignored = machine::ignored_signals();
     let is_wanted = |signal: &i32| *signal == SIGINT || ignored & (1 << (signal - 1)) == 0;
     for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(is_wanted) {
         signal_hook::flag::register(signal, Arc::clone(&interrupt))
@@ -375,13 +389,6 @@ pub(crate) fn settings(root: &Path, jobs: usize, again: &[String]) -> Result<Set
         hold: run_storage::hold(root)?,
         ..Settings::default()
     })
-}
-
-/// One bit for each, the lowest for signal 1; none where the system does not tell.
-fn ignored_signals() -> u64 {
-    let status = fs_err::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
 /// Keeps the journal's index of runs up to date. A journal that cannot be used stops no run.

@@ -13,10 +13,12 @@ use crate::commands::doctor::DoctorOutput;
 use crate::commands::explain::{ExplainList, ExplainOutput};
 use crate::commands::init::InitOutput;
 use crate::commands::inject::InjectOutput;
+use crate::commands::log::LogStatsOutput;
 use crate::commands::policy::PolicyCheck;
 use crate::commands::session::{SessionList, SessionOutput};
 use crate::commands::snapshot::{SnapshotDiff, SnapshotList, SnapshotOutput, SnapshotRestore};
 use crate::commands::status::StatusOutput;
+use crate::commands::team::TeamStatusOutput;
 use crate::commands::trust::TrustList;
 use crate::commands::uninstall::UninstallOutput;
 use crate::commands::verify::VerifyOutput;
@@ -35,6 +37,7 @@ pub fn json_schemas() -> Vec<(&'static str, Schema)> {
         ("explain-list.schema.json", printed::<ExplainList<'_>>()),
         ("init.schema.json", printed::<InitOutput<'_>>()),
         ("inject.schema.json", printed::<InjectOutput<'_>>()),
+        ("log-stats.schema.json", printed::<LogStatsOutput>()),
         ("policy-check.schema.json", printed::<PolicyCheck<'_>>()),
         ("session.schema.json", printed::<SessionOutput<'_>>()),
         ("session-list.schema.json", printed::<SessionList>()),
@@ -43,6 +46,7 @@ pub fn json_schemas() -> Vec<(&'static str, Schema)> {
         ("snapshot-list.schema.json", printed::<SnapshotList<'_>>()),
         ("snapshot-restore.schema.json", printed::<SnapshotRestore<'_>>()),
         ("status.schema.json", printed::<StatusOutput<'_>>()),
+        ("team-status.schema.json", printed::<TeamStatusOutput>()),
         ("trust-list.schema.json", printed::<TrustList>()),
         ("uninstall.schema.json", printed::<UninstallOutput<'_>>()),
         ("verify.schema.json", printed::<VerifyOutput>()),

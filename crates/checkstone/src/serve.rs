@@ -2,18 +2,24 @@
 
 use std::process::{Command, ExitCode, Stdio};
 
-use live::{PageSettings, ServeError, Served, Server, TokenError};
+use live::{PageSettings, ServeError, Served, Server, TeamPlace, TokenError};
 
 use crate::arguments::VERSION;
 use crate::environment;
 use crate::error::{CommandError, ErrorKind, Warning};
 use crate::journal_access;
 use crate::printer::Printer;
+use crate::waiting_notification;
 
 /// The programs that open an address on a desktop.
 const OPENERS: [&str; 2] = ["xdg-open", "open"];
 
-pub(crate) fn serve(port: u16, open: bool, printer: &Printer) -> Result<ExitCode, CommandError> {
+pub(crate) fn serve(
+    port: u16,
+    open: bool,
+    database: Option<&str>,
+    printer: &Printer,
+) -> Result<ExitCode, CommandError> {
     let state = journal_access::state_directory()?;
     // What cannot be read is told now, and not in the browser.
     drop(journal_access::open_or_create(&state)?);
@@ -24,13 +30,15 @@ pub(crate) fn serve(port: u16, open: bool, printer: &Printer) -> Result<ExitCode
         git: environment::git(),
         time_zone: environment::time_zone(),
         version: VERSION,
+        team: team(database)?,
+        waiting: waiting_notification::listener(printer),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(async {
         let server = Server::listen(port, settings).await?;
         let address = server.address()?;
         printer.text(&format!("{address}\n"));
-        printer.progress("whoever has this address sees what your agents do; Ctrl-C ends this");
+        printer.progress("anyone with this address can see what your agents do; Ctrl-C stops this");
         if open {
             open_in_browser(&address, printer);
         }
@@ -41,6 +49,31 @@ pub(crate) fn serve(port: u16, open: bool, printer: &Printer) -> Result<ExitCode
     match served? {
         Served::Interrupted => Ok(ErrorKind::Interrupted.exit_code()),
         Served::Terminated => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// The team that was named, else the one of the user's configuration.
+#[cfg(feature = "postgres")]
+fn team(database: Option<&str>) -> Result<Option<TeamPlace>, CommandError> {
+    let settings = crate::team_sending::settings()?;
+    let key = settings.as_ref().map(|settings| settings.key.clone()).unwrap_or_default();
+    let address = match database {
+        Some(database) => Some(
+            database
+                .parse()
+                .map_err(|error: database::AddressError| CommandError::of(ErrorKind::Usage, &error))?,
+        ),
+        None => settings.map(|settings| settings.address),
+    };
+    Ok(address.map(|address| TeamPlace { address, key }))
+}
+
+#[cfg(not(feature = "postgres"))]
+fn team(database: Option<&str>) -> Result<Option<TeamPlace>, CommandError> {
+    match database {
+        None => Ok(None),
+        Some(_) => Err(CommandError::environment("this build of checkstone cannot use PostgreSQL")
+            .hint("install one that can: `cargo install --locked --path crates/checkstone --features full`")),
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct SettingsFile {
     pub(crate) path: PathBuf,
     /// Where it really is.
     target: PathBuf,
-    /// `None` where there is no file.
+    /// `None` if there is no file.
     pub(crate) text: Option<String>,
     is_read_only: bool,
     /// The mode of a file that did not exist.
@@ -34,9 +34,9 @@ pub(crate) struct SettingsFile {
 /// Why it cannot be used: a sentence that goes on after the file's name.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SettingsFileError {
-    #[error("cannot be looked at: {0}")]
+    #[error("cannot be inspected: {0}")]
     Look(io::Error),
-    #[error("is a link that leads nowhere")]
+    #[error("is a broken link")]
     DeadLink,
     #[error("cannot be followed: {0}")]
     Follow(io::Error),

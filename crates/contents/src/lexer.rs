@@ -222,7 +222,7 @@ impl<'a> Lexer<'a> {
         self.language.doubtful.iter().any(|sign| rest.starts_with(sign))
     }
 
-    /// The next token; `None` where a docstring was passed over instead.
+    /// The next token; `None` if a docstring was passed over instead.
     fn token(&mut self, first: char) -> Option<Token<'a>> {
         let rest = self.rest();
         let may_begin = self.may_begin();

@@ -27,7 +27,7 @@ pub enum Nature {
 /// A longer text is not lexed.
 const LONGEST: usize = 1024 * 1024;
 
-/// What became of the whole file at `path`; `None` where there was none, or is none any more.
+/// What became of the whole file at `path`; `None` if there was none, or is none any more.
 pub fn nature(path: &str, before: Option<&str>, after: Option<&str>) -> Nature {
     compared(path, before.unwrap_or_default(), after.unwrap_or_default(), Share::Whole)
 }

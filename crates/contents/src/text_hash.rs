@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Not for secrets: somebody who wants to can make two texts with the same hash.
+/// Not for secrets: anyone can make two texts with the same hash on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
 #[serde(into = "String", try_from = "String")]

@@ -17,7 +17,7 @@ const LONGEST_SILENCE: Duration = Duration::from_secs(30);
 pub enum AddressError {
     #[error("the address of the database must begin with `postgres://`")]
     Scheme,
-    #[error("the address of the database is not understood; write it like `postgres://user@host:5432/name`")]
+    #[error("the address of the database is not valid; write it like `postgres://user@host:5432/name`")]
     NotUnderstood,
 }
 
@@ -48,6 +48,13 @@ impl FromStr for DatabaseAddress {
 }
 
 impl DatabaseAddress {
+    /// The same, as another role that the one of the address is a member of.
+    pub fn with_role(mut self, role: &str) -> Self {
+        let escaped: String = role.chars().flat_map(escaped).collect();
+        self.config.options(&format!("-c role={escaped}"));
+        self
+    }
+
     pub(crate) fn config(&self) -> &Config {
         &self.config
     }
@@ -61,6 +68,12 @@ impl DatabaseAddress {
             Host::Unix(_) => true,
         })
     }
+}
+
+/// As options at the start of a connection are split into words.
+fn escaped(letter: char) -> impl Iterator<Item = char> {
+    let mark = (letter == '\\' || letter.is_whitespace()).then_some('\\');
+    mark.into_iter().chain([letter])
 }
 
 impl fmt::Display for DatabaseAddress {

@@ -17,17 +17,64 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
-    #[error("`{address}` does not answer: check the address, and that the server runs")]
-    NoAnswer { address: String, source: postgres::Error },
+    #[error("`{address}` does not answer")]
+    NoAnswer { address: String, source: ServerWords },
+    #[error("`{address}` has no space left")]
+    Full { address: String, source: ServerWords },
+    #[error("`{address}` cannot answer now")]
+    Busy { address: String, source: ServerWords },
     #[error("`{address}` refuses the connection")]
-    Refused { address: String, source: postgres::Error },
-    #[error("`{address}` cannot be reached by TLS: this machine has no certificates to check it by")]
+    Refused { address: String, source: ServerWords },
+    #[error("`{address}` cannot be reached over TLS: this machine has no certificates to verify it with")]
     NoCertificates { address: String },
-    #[error("`{address}` cannot do what it was asked to")]
-    Query { address: String, source: postgres::Error },
+    #[error("`{address}` does not let this role do that")]
+    NotAllowed { address: String, source: ServerWords },
+    #[error("`{address}` failed to carry out the request")]
+    Query { address: String, source: ServerWords },
     #[error(transparent)]
     Migration(#[from] crate::MigrationError),
 }
+
+impl DatabaseError {
+    /// What a person can do about it.
+    pub fn advice(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::NoAnswer { .. } => "check the address and the network, and that the server runs",
+            Self::Full { .. } => "free space on the disk of the server",
+            Self::Busy { .. } => "try again later",
+            Self::Refused { .. } => "check the user, the password, the role and the name of the database",
+            Self::NoCertificates { .. } => {
+                "install the package `ca-certificates`, or what your system calls it"
+            }
+            Self::NotAllowed { .. } => {
+                "ask an administrator for the rights that `checkstone team schema` prints"
+            }
+            Self::Query { .. } => return None,
+            Self::Migration(error) => return error.advice(),
+        })
+    }
+}
+
+/// What the server said, or why nothing reached it, without what the library says around it.
+#[derive(Debug)]
+pub struct ServerWords(postgres::Error);
+
+impl fmt::Display for ServerWords {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(error) = self.0.as_db_error() {
+            return formatter.write_str(error.message());
+        }
+        let mut innermost: &dyn std::error::Error = &self.0;
+        while let Some(source) = innermost.source() {
+            innermost = source;
+        }
+        let said = innermost.to_string();
+        // The system's number says nothing that its words do not say.
+        formatter.write_str(said.split_once(" (os error ").map_or(said.as_str(), |(words, _)| words))
+    }
+}
+
+impl std::error::Error for ServerWords {}
 
 pub struct Connection {
     address: DatabaseAddress,
@@ -44,9 +91,13 @@ impl fmt::Debug for Connection {
 impl Connection {
     /// Asks a server once; one that is not there is an error.
     pub fn open(address: &DatabaseAddress) -> Result<Self, DatabaseError> {
+        Self::open_once(address).map(|connection| Self { patience: PATIENCE, ..connection })
+    }
+
+    /// A server that is asked only once for each thing, the first time now.
+    pub fn open_once(address: &DatabaseAddress) -> Result<Self, DatabaseError> {
         let mut connection = Self { address: address.clone(), client: None, patience: Duration::ZERO };
         connection.run(|client| client.simple_query("select 1").map(drop))?;
-        connection.patience = PATIENCE;
         Ok(connection)
     }
 
@@ -71,15 +122,13 @@ impl Connection {
                 Ok(client) => match work(client) {
                     Ok(done) => return Ok(done),
                     Err(error) if is_temporary(&error) => error,
-                    Err(source) => {
-                        return Err(DatabaseError::Query { address: self.address.to_string(), source });
-                    }
+                    Err(source) => return Err(self.refused(source)),
                 },
                 Err(error) => error,
             };
             self.client = None;
             if began.elapsed() >= self.patience {
-                return Err(DatabaseError::NoAnswer { address: self.address.to_string(), source: error });
+                return Err(self.given_up(error));
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);
@@ -97,6 +146,7 @@ impl Connection {
                 Ok(client) => self.client = Some(client),
                 Err(error) if is_temporary(&error) => return Ok(Err(error)),
                 Err(source) => {
+                    let source = ServerWords(source);
                     return Err(DatabaseError::Refused { address: self.address.to_string(), source });
                 }
             }
@@ -104,6 +154,29 @@ impl Connection {
         match &mut self.client {
             Some(client) => Ok(Ok(client)),
             None => Err(DatabaseError::NoCertificates { address: self.address.to_string() }),
+        }
+    }
+
+    /// Why something was not done that waiting does not help against.
+    fn refused(&self, source: postgres::Error) -> DatabaseError {
+        let address = self.address.to_string();
+        let is_forbidden = source.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE);
+        let source = ServerWords(source);
+        match is_forbidden {
+            true => DatabaseError::NotAllowed { address, source },
+            false => DatabaseError::Query { address, source },
+        }
+    }
+
+    /// Why something was not done that waiting did not help against.
+    fn given_up(&self, source: postgres::Error) -> DatabaseError {
+        let address = self.address.to_string();
+        let code = source.code().cloned();
+        let source = ServerWords(source);
+        match code {
+            Some(code) if code == SqlState::DISK_FULL => DatabaseError::Full { address, source },
+            Some(_) => DatabaseError::Busy { address, source },
+            None => DatabaseError::NoAnswer { address, source },
         }
     }
 

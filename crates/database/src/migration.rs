@@ -8,6 +8,16 @@ use crate::{Connection, DatabaseError};
 /// Two programs at once take the steps one after the other.
 const LOCK: i64 = 0x6368_6563_6b73;
 
+/// Where it stands which steps were taken.
+const FOUNDATION: &str = "create schema if not exists checkstone;
+create table if not exists checkstone.migrations (
+    number integer primary key,
+    name text not null,
+    script text not null,
+    applied_at timestamptz not null default now()
+);
+";
+
 #[derive(Debug, PartialEq, Eq)]
 pub struct Migration {
     pub name: &'static str,
@@ -17,9 +27,10 @@ pub struct Migration {
 
 /// In their order; the number of a step is its place, from 1 on. A step that was once handed out is never changed: a new one
 /// follows.
-pub const MIGRATIONS: &[Migration] = &[Migration {
-    name: "runs, events and attempts",
-    up: "
+pub const MIGRATIONS: &[Migration] = &[
+    Migration {
+        name: "runs, events and attempts",
+        up: "
 create table checkstone.runs (
     id bigint generated always as identity primary key,
     project text not null,
@@ -50,12 +61,18 @@ create table checkstone.attempts (
     foreign key (run, sequence) references checkstone.events on delete cascade
 );
 ",
-    down: "
+        down: "
 drop table checkstone.attempts;
 drop table checkstone.events;
 drop table checkstone.runs;
 ",
-}];
+    },
+    Migration {
+        name: "machines and events of a team",
+        up: include_str!("migration/team_up.sql"),
+        down: include_str!("migration/team_down.sql"),
+    },
+];
 
 #[derive(Debug, thiserror::Error)]
 pub enum MigrationError {
@@ -67,6 +84,16 @@ pub enum MigrationError {
     Changed { number: usize, name: String },
     #[error("there is no step {number} of the database; the last is {known}")]
     NoSuch { number: usize, known: usize },
+}
+
+impl MigrationError {
+    /// What a person can do about it.
+    pub(crate) fn advice(&self) -> Option<&'static str> {
+        match self {
+            Self::Newer { .. } => Some("update checkstone"),
+            Self::Changed { .. } | Self::NoSuch { .. } => None,
+        }
+    }
 }
 
 /// Takes all steps that were not taken yet.
@@ -86,15 +113,7 @@ pub fn migrate_to(connection: &mut Connection, number: usize) -> Result<(), Data
     let stepped = connection.run(|client| {
         let mut transaction = client.transaction()?;
         transaction.execute("select pg_advisory_xact_lock($1)", &[&LOCK])?;
-        transaction.batch_execute(
-            "create schema if not exists checkstone;
-             create table if not exists checkstone.migrations (
-                 number integer primary key,
-                 name text not null,
-                 script text not null,
-                 applied_at timestamptz not null default now()
-             )",
-        )?;
+        transaction.batch_execute(FOUNDATION)?;
         let taken = match known_steps(&mut transaction)? {
             Ok(taken) => taken,
             Err(error) => return Ok(Err(error)),
@@ -141,4 +160,21 @@ fn known_steps(transaction: &mut Transaction<'_>) -> Result<Result<usize, Migrat
         }
     }
     Ok(Ok(rows.len()))
+}
+
+/// All steps as one script for `psql`, which takes those that were not taken yet: for an administrator, where the roles of the program may
+/// not make tables.
+pub fn script() -> String {
+    let mut script = format!("begin;\n{FOUNDATION}");
+    for (place, migration) in MIGRATIONS.iter().enumerate() {
+        let (number, name, up) = (place + 1, migration.name, migration.up);
+        script.push_str(&format!(
+            "do $checkstone$ begin
+if not exists (select from checkstone.migrations where number = {number}) then
+execute $step${up}$step$;
+insert into checkstone.migrations (number, name, script) values ({number}, $step${name}$step$, $step${up}$step$);
+end if; end $checkstone$;\n"
+        ));
+    }
+    script + "commit;\n"
 }

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
+use lease::LeaseOwner;
+
 use crate::{Connection, DatabaseError, RunKey};
 
 /// What the clock of the server says beside that of this machine.
@@ -42,15 +44,46 @@ pub fn record_of(connection: &mut Connection, key: &RunKey) -> Result<Vec<u8>, D
     Ok(lines)
 }
 
+/// A run as the database knows it, without its record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedRun {
+    pub key: RunKey,
+    /// Of its record, every line with its line break.
+    pub bytes: u64,
+    /// Who has it in hand now.
+    pub owner: Option<LeaseOwner>,
+}
+
+const RECORDED: &str = "select title, runs.run, sum(octet_length(line) + 1)::bigint,
+         case when expires_at >= clock_timestamp() then owner end
+     from checkstone.runs join checkstone.events on events.run = runs.id";
+
+impl RecordedRun {
+    fn of(project: &str, row: &postgres::Row) -> Self {
+        let owner = row.get::<_, Option<&str>>(3).and_then(|owner| serde_json::from_str(owner).ok());
+        Self {
+            key: RunKey { project: project.to_owned(), title: row.get(0), run: row.get(1) },
+            bytes: row.get::<_, i64>(2).unsigned_abs(),
+            owner: owner.filter(|owner: &LeaseOwner| !owner.is_gone()),
+        }
+    }
+}
+
 /// The runs of a project that have begun, the newest first.
-pub fn runs_of(connection: &mut Connection, project: &str) -> Result<Vec<RunKey>, DatabaseError> {
+pub fn runs_of(connection: &mut Connection, project: &str) -> Result<Vec<RecordedRun>, DatabaseError> {
     let rows = connection.run(|client| {
-        let query = "select title, run from checkstone.runs
-             where project = $1 and exists (select 1 from checkstone.events where events.run = runs.id)
-             order by id desc";
-        client.query(query, &[&project])
+        let query = format!("{RECORDED} where project = $1 group by runs.id order by runs.id desc");
+        client.query(&query, &[&project])
     })?;
-    let key =
-        |row: &postgres::Row| RunKey { project: project.to_owned(), title: row.get(0), run: row.get(1) };
-    Ok(rows.iter().map(key).collect())
+    Ok(rows.iter().map(|row| RecordedRun::of(project, row)).collect())
+}
+
+/// One of them; none if it has not begun.
+pub fn recorded_run(connection: &mut Connection, key: &RunKey) -> Result<Option<RecordedRun>, DatabaseError> {
+    let row = connection.run(|client| {
+        let query =
+            format!("{RECORDED} where project = $1 and title = $2 and runs.run = $3 group by runs.id");
+        client.query_opt(&query, &[&key.project, &key.title, &key.run])
+    })?;
+    Ok(row.map(|row| RecordedRun::of(&key.project, &row)))
 }

@@ -130,5 +130,5 @@ fn keep_owner_and_mode(file: &File, old: &Stat) -> io::Result<()> {
         // Only root may give files away. For others the new file is theirs, as with any editor.
         let _ = std::os::unix::fs::fchown(file, Some(old.st_uid), Some(old.st_gid));
     }
-    file.set_permissions(Permissions::from_mode(old.st_mode & 0o7777))
+    file.set_permissions(Permissions::from_mode(machine::mode_bits(old) & 0o7777))
 }

@@ -4,20 +4,21 @@
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use machine::ChildHandle;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// Every pipe holds this much before anybody reads.
 const FITS_A_PIPE: usize = 4096;
 
-/// How often one looks where nothing wakes one: at an interruption, and at an exit on systems without process descriptors.
+/// How often one looks where nothing wakes one: at an interruption, and at an exit where the system has no descriptor for it.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// What becomes of processes of the child's group that are alive when the child has exited by itself. Those of a child
@@ -76,7 +77,7 @@ pub struct Ended {
 pub struct BoundedChild {
     child: Child,
     /// Becomes readable when the child exits.
-    exit: Option<File>,
+    exit: Option<ChildHandle>,
     stdout: Output,
     stderr: Output,
     bounds: Bounds,
@@ -98,7 +99,7 @@ impl BoundedChild {
     /// a pipe, the caller says.
     pub fn start(command: &mut Command, bounds: Bounds) -> io::Result<Self> {
         let mut child = command.process_group(0).spawn()?;
-        let exit = process_descriptor(&child).map(File::from);
+        let exit = handle(&child);
         let stdout = Output::new(child.stdout.take().map(OwnedFd::from), bounds.stdout);
         let stderr = Output::new(child.stderr.take().map(OwnedFd::from), bounds.stderr);
         let deadline = Instant::now() + bounds.time;
@@ -183,8 +184,13 @@ impl BoundedChild {
         }
         let must_look = self.bounds.interruption.is_some() || self.exit.is_none();
         let timeout = Timespec::try_from(if must_look { left.min(LOOK) } else { left }).ok();
-        let pipes = [&self.stdout.pipe, &self.stderr.pipe, &self.exit];
-        let watched = pipes.into_iter().flatten().map(|pipe| PollFd::new(pipe, PollFlags::IN));
+        let sources = [
+            self.stdout.pipe.as_ref().map(File::as_fd),
+            self.stderr.pipe.as_ref().map(File::as_fd),
+            self.exit.as_ref().map(ChildHandle::as_fd),
+        ];
+        let watched =
+            sources.into_iter().flatten().map(|source| PollFd::from_borrowed_fd(source, PollFlags::IN));
         let mut watched: Vec<PollFd<'_>> = watched.collect();
         match poll(&mut watched, timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
@@ -192,7 +198,7 @@ impl BoundedChild {
         }
         let mut ready = watched.iter().map(|pipe| !pipe.revents().is_empty());
         let [out_ready, err_ready, exit_ready] =
-            pipes.map(|pipe| pipe.is_some() && ready.next().unwrap_or(false));
+            sources.map(|source| source.is_some() && ready.next().unwrap_or(false));
         if out_ready {
             self.stdout.read_some()?;
         }
@@ -227,15 +233,9 @@ impl Drop for BoundedChild {
     }
 }
 
-#[cfg(target_os = "linux")]
-fn process_descriptor(child: &Child) -> Option<OwnedFd> {
+fn handle(child: &Child) -> Option<ChildHandle> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw)?;
-    rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn process_descriptor(_child: &Child) -> Option<OwnedFd> {
-    None
+    ChildHandle::of(pid).ok()
 }
 
 /// One of the child's pipes, kept as far as its limit.

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, ResolveFlags, Stat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
 use crate::{FileError, regular_file};
@@ -51,7 +51,7 @@ impl Folder {
         if !is_one_name(name) {
             return Err(Errno::INVAL);
         }
-        rustix::fs::openat(&self.file, name, flags | OFlags::CLOEXEC, Mode::from_raw_mode(mode))
+        rustix::fs::openat(&self.file, name, flags | OFlags::CLOEXEC, machine::mode(mode))
     }
 
     pub fn folder(&self, name: impl AsRef<OsStr>) -> Result<Self, FileError> {
@@ -117,11 +117,9 @@ impl Folder {
             return None;
         }
         let flags = LOOK | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        let path = format!("{folder}/{name}");
-        let file = rustix::fs::openat2(&self.file, path, flags, Mode::empty(), resolve).ok()?;
+        let file = machine::open_below(&self.file, &Path::new(folder).join(name), flags).ok()?;
         let stat = rustix::fs::fstat(&file).ok()?;
-        FileType::from_raw_mode(stat.st_mode).is_file().then(|| file.into())
+        FileType::from_raw_mode(stat.st_mode).is_file().then_some(file)
     }
 
     /// A new file, for reading and writing; nothing of the name may be there.
@@ -146,7 +144,7 @@ impl Folder {
         match rustix::fs::statat(&self.file, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(stat)),
             Err(Errno::NOENT) => Ok(None),
-            Err(error) => Err(FileError::new("look at", self.at(name), error)),
+            Err(error) => Err(FileError::new("inspect", self.at(name), error)),
         }
     }
 
@@ -173,7 +171,7 @@ impl Folder {
         let renamed = match rustix::fs::renameat_with(&self.file, name, &to.file, new, RenameFlags::NOREPLACE)
         {
             // A file system that cannot promise it.
-            Err(Errno::INVAL | Errno::NOSYS) => self.move_by_link(name, to, new),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => self.move_by_link(name, to, new),
             renamed => renamed,
         };
         renamed.map_err(|error| FileError::new("move a file to", to.at(new), error))

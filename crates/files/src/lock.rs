@@ -17,7 +17,7 @@ use crate::{FileError, Folder};
 
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    #[error("`{}` is locked by another process for longer than the limit", path.display())]
+    #[error("`{}` has been locked by another process for too long", path.display())]
     Busy { path: PathBuf },
     #[error("cannot open the lock file")]
     Open(#[source] FileError),

@@ -12,10 +12,7 @@ pub fn random_id() -> String {
 /// 256 bits of the system's own randomness, as 64 hexadecimal digits.
 pub fn random_key() -> io::Result<String> {
     let mut bytes = [0; 32];
-    let mut filled = 0;
-    while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        filled += rustix::rand::getrandom(rest, rustix::rand::GetRandomFlags::empty())?;
-    }
+    machine::fill_with_random(&mut bytes)?;
     Ok(text::hexadecimal(&bytes))
 }
 

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::FileError;
@@ -66,7 +66,7 @@ pub fn append_to_existing(path: &Path) -> Result<File, FileError> {
 pub(crate) fn opened(path: &Path, flags: OFlags, links: Links, mode: u32) -> Result<File, FileError> {
     let links = if links == Links::Refuse { OFlags::NOFOLLOW } else { OFlags::empty() };
     let flags = flags | links | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let result = rustix::fs::open(path, flags, Mode::from_raw_mode(mode));
+    let result = rustix::fs::open(path, flags, machine::mode(mode));
     checked(result, path, links == OFlags::NOFOLLOW)
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn checked(
     match result {
         Ok(file) => {
             let file = File::from(file);
-            let failed = |source| FileError::Failed { doing: "look at", path: path(), source };
+            let failed = |source| FileError::Failed { doing: "inspect", path: path(), source };
             let metadata = file.metadata().map_err(failed)?;
             if metadata.is_file() { Ok(file) } else { Err(FileError::NotAFile { path: path() }) }
         }

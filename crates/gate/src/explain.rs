@@ -35,13 +35,13 @@ pub enum RuleState {
     Fired,
     /// There was evidence.
     Suppressed,
-    /// It would have spoken, and what it asks for is waived.
+    /// It would have fired, but what it asks for is waived.
     Waived,
     /// The policy does not want it.
     Off,
 }
 
-/// Explains a `verdict` of `judge` on the same policy and inputs. Empty where the rules were not asked: the agent
+/// Explains a `verdict` of `judge` on the same policy and inputs. Empty if the rules were not asked: the agent
 /// waited, had been held already, or git could not be asked; the verdict's reason says which.
 pub fn explain(policy: &Policy, inputs: &Inputs, verdict: &Verdict) -> Vec<Explanation> {
     if verdict.reason == NOT_UNDERSTOOD {
@@ -108,7 +108,7 @@ fn not_understood(verdict: &Verdict) -> Explanation {
         subject: "the transcript".to_owned(),
         state: if is_told { RuleState::Fired } else { RuleState::Suppressed },
         evidence: None,
-        reason: (!is_told).then(|| "the person was told before".to_owned()),
+        reason: (!is_told).then(|| "already reported to the person".to_owned()),
         line: None,
     }
 }

@@ -45,7 +45,7 @@ impl HoldMessage {
                 names => format!("{} are not actions here. ", listed(names)),
             };
             after.push(format!(
-                "{unknown}If a step cannot be done here, say so in a line of its own:\n`checkstone: cannot ACTION: REASON` \
+                "{unknown}If a step cannot be done here, say so on a line of its own:\n`checkstone: cannot ACTION: REASON` \
                  (actions: {}).",
                 waivable.join(", ")
             ));

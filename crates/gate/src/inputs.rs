@@ -130,13 +130,13 @@ impl Waiting {
     /// What the agent does instead of stopping, for people.
     pub fn in_words(self) -> &'static str {
         match self {
-            Self::BackgroundTasks => "the agent waits for a test run in the background",
-            Self::AnswerOfUser => "the agent waits for your answer",
-            Self::PlanMode => "the agent is in plan mode and waits for your approval",
+            Self::BackgroundTasks => "the agent is waiting for a test run in the background",
+            Self::AnswerOfUser => "the agent is waiting for your answer",
+            Self::PlanMode => "the agent is in plan mode and is waiting for your approval",
             Self::Interrupted => "you interrupted the agent",
             Self::FailedRequest => "the agent's request to its model failed",
-            Self::Subagents => "the agent waits for its sub-agents",
-            Self::Rejection => "you rejected an edit or a check of the agent",
+            Self::Subagents => "the agent is waiting for its sub-agents",
+            Self::Rejection => "you rejected one of the agent's edits or checks",
         }
     }
 
@@ -211,7 +211,7 @@ pub struct CheckResult {
     pub outcome: CheckOutcome,
     /// The end of what it printed.
     pub output: String,
-    /// How long it ran; zero where that was not recorded.
+    /// How long it ran; zero if that was not recorded.
     #[serde(default)]
     pub milliseconds: u64,
 }

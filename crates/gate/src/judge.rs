@@ -45,7 +45,7 @@ pub fn judge(policy: &Policy, inputs: &Inputs) -> Verdict {
 fn look(policy: &Policy, inputs: &Inputs) -> Verdict {
     let shortest = policy.gate.min_turn.as_millis();
     if shortest > 0 && inputs.stop.elapsed_ms.is_none_or(|elapsed| u128::from(elapsed) < shortest) {
-        return Verdict::pass(&inputs.coverage, "a short turn, or its beginning is not known");
+        return Verdict::pass(&inputs.coverage, "the turn was short, or its start is unknown");
     }
     if let Changes::Unknown(reason) = &inputs.changes {
         return without_git(policy, inputs, reason);
@@ -271,11 +271,11 @@ fn conclude(
     } else if extent == Extent::OnlyProse {
         (telling(policy.gate.docs_only), "only prose changed".to_owned(), notice(Some(docs_only)))
     } else if verdict.actions.is_empty() {
-        (Decision::Pass, "nothing is required for what changed".to_owned(), String::new())
+        (Decision::Pass, "no action is required for these changes".to_owned(), String::new())
     } else if verdict.actions.iter().any(|action| action.state == ActionState::Waived) {
         (Decision::Pass, ASKED_BEFORE.to_owned(), String::new())
     } else if verdict.actions.iter().any(|action| action.state == ActionState::Reported) {
-        (Decision::Pass, "the person was told before".to_owned(), String::new())
+        (Decision::Pass, "already reported to the person".to_owned(), String::new())
     } else {
         (telling(policy.gate.all_clear), ALL_CLEAR.to_owned(), notice(Some(all_clear)))
     };
@@ -320,7 +320,7 @@ fn holds(policy: &Policy, rule: Rule, extent: Extent) -> bool {
 }
 
 fn without_git(policy: &Policy, inputs: &Inputs, reason: &str) -> Verdict {
-    let verdict = Verdict::pass(&inputs.coverage, &format!("git could not be asked: {reason}"));
+    let verdict = Verdict::pass(&inputs.coverage, &format!("cannot ask git: {reason}"));
     match policy.gate.no_git {
         NoGit::Silent => verdict,
         NoGit::Generic => {
@@ -330,11 +330,11 @@ fn without_git(policy: &Policy, inputs: &Inputs, reason: &str) -> Verdict {
 }
 
 /// The reason of a verdict on a transcript of no format that is known.
-pub(crate) const NOT_UNDERSTOOD: &str = "the transcript is not understood";
+pub(crate) const NOT_UNDERSTOOD: &str = "the transcript's format is unknown";
 
 /// The transcript is there, and is of no format that is known: silence, told once.
 fn not_understood(policy: &Policy, inputs: &Inputs) -> Verdict {
-    let text = "The transcript is in a format that is not understood, so nothing is checked.".to_owned();
+    let text = "Nothing is checked: the transcript's format is unknown.".to_owned();
     let mut verdict = Verdict::pass(&inputs.coverage, NOT_UNDERSTOOD);
     verdict.observations.push(Observation { rule: Rule::NotUnderstood, text: text.clone(), line: None });
     silence::leave_out_reported(policy, inputs, false, &mut verdict.observations);

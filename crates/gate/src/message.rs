@@ -112,7 +112,7 @@ pub(crate) fn notice(policy: &Policy, sentence: Option<&str>, observed: &[Observ
     let text = match (sentence, lines.as_slice()) {
         (None, [line]) => line.clone(),
         (sentence, lines) => {
-            let sentence = sentence.unwrap_or("Seen at this stop:");
+            let sentence = sentence.unwrap_or("Noticed at this stop:");
             let separator = if policy.gate.turn_only { "\n\n" } else { "\n" };
             // The title, which is left out, makes room for what stands between them.
             let room = LONGEST.saturating_sub(sentence.chars().count() + HEADER.chars().count());
@@ -165,7 +165,7 @@ pub(crate) fn checks(results: &[CheckResult]) -> Option<String> {
                 let output = if output.is_empty() { " it printed nothing" } else { &format!("\n{output}") };
                 format!("`{run}` FAILED{took}:{output}")
             }
-            (CheckOutcome::TimedOut, _) => format!("`{run}` took too long and was ended{took}."),
+            (CheckOutcome::TimedOut, _) => format!("`{run}` took too long and was stopped{took}."),
             (CheckOutcome::NotStarted, _) => format!("`{run}` could not be started."),
         }
     });

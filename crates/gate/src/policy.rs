@@ -187,7 +187,7 @@ impl Loading<'_, '_> {
     fn preset(&mut self, name: &At<String>) {
         if self.open.contains(&name.value) {
             let cycle = [self.open.as_slice(), std::slice::from_ref(&name.value)].concat().join(" → ");
-            self.problems.push(name.place.problem(format!("the presets go in a circle: {cycle}")));
+            self.problems.push(name.place.problem(format!("the presets form a cycle: {cycle}")));
             return;
         }
         // Two presets may build on a third; it applies once, at its first place.
@@ -301,7 +301,7 @@ fn lacks(action: &ActionLayer) -> Vec<&'static str> {
     let says = action.say.is_some() || action.usual.is_some();
     let proves = action.evidence.is_some() || action.proof.is_some_and(|proof| proof != Proof::Evidence);
     let evidence =
-        "no `evidence`; if any run that verifies code will do, set `proof = \"verification\"` instead";
+        "no `evidence`; if any run that verifies code is enough, set `proof = \"verification\"` instead";
     let lacks = [(says, "neither `say` nor `usual`"), (proves, evidence)];
     lacks.iter().filter(|(is_there, _)| !is_there).map(|(_, what)| *what).collect()
 }
@@ -345,7 +345,7 @@ mod tests {
     #[test]
     fn presets_that_go_in_a_circle_are_told() {
         let problems = load("presets = [\"a\"]").unwrap_err();
-        assert_eq!(problems.to_string(), "preset c:1:12: the presets go in a circle: a → b → c → a");
+        assert_eq!(problems.to_string(), "preset c:1:12: the presets form a cycle: a → b → c → a");
     }
 
     #[test]

@@ -27,8 +27,8 @@ fn after_the_hold(policy: &Policy, inputs: &Inputs, looked: Verdict) -> Verdict 
     let missing: Vec<&str> =
         looked.actions.iter().filter(is_missing).map(|action| action.id.as_str()).collect();
     let reason = match missing.is_empty() {
-        true => "held already in this turn, and no action is missing now".to_owned(),
-        false => format!("held already in this turn; still missing: {}", missing.join(", ")),
+        true => "already held this turn; no action is missing now".to_owned(),
+        false => format!("already held this turn; still missing: {}", missing.join(", ")),
     };
     // The agent cannot be answered any more; the person can, and may put it right.
     let mut told: Vec<String> = message::checks(&inputs.checks).into_iter().collect();

@@ -18,7 +18,7 @@ use crate::verdict::{Decision, Observation, Rule, Verdict};
 use crate::work::Work;
 
 /// The reason of an action that is waived because the turn before was held for it.
-pub const ASKED_BEFORE: &str = "asked for in the turn before, and nothing changed since";
+pub const ASKED_BEFORE: &str = "already asked for in the previous turn, and nothing has changed since";
 
 /// What the agent said before in this session, and says in this turn in lines of their own, that it cannot do:
 /// `checkstone: cannot <action>: <reason>`.

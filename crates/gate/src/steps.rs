@@ -79,14 +79,14 @@ impl FailedSteps {
         let mut steps = Vec::new();
         if !self.commands.is_empty() {
             let until = match self.commands.len() {
-                1 => "it succeeds, or say why it may stay red",
-                _ => "each of them succeeds, or say why they may stay red",
+                1 => "it succeeds, or say why that failure is acceptable",
+                _ => "each of them succeeds, or say why those failures are acceptable",
             };
             let text = format!("Run {} again until {until}{because}", listed(&self.commands));
             steps.push(Step { text, actions: actions() });
         }
         if !self.edits.is_empty() {
-            let text = format!("Repeat {}, which failed, or say why not", listed(&self.edits));
+            let text = format!("Repeat {}, which failed, or say why that is not needed", listed(&self.edits));
             steps.push(Step { text, actions: Vec::new() });
         }
         steps

@@ -111,14 +111,14 @@ pub(crate) fn remark(policy: &Policy, inputs: &Inputs, mut verdict: Verdict) -> 
     } else if !committed.is_empty() && level != RuleLevel::Off {
         format!("This turn committed unproven work: {}.", named(&committed))
     } else if !ignored.is_empty() {
-        format!("Unproven: {}. The agent was asked for it, and went on without it.", named(&ignored))
+        format!("Unproven: {}. The agent was asked for this and did not do it.", named(&ignored))
     } else if !earlier.is_empty() && inputs.ledger.told.is_none() {
         format!("Still unproven: {}.", named(&earlier))
     } else {
         if verdict.reason == ALL_CLEAR && !earlier.is_empty() {
             verdict.decision = Decision::Pass;
             verdict.message = None;
-            verdict.reason = format!("all clear but for {}", counted(earlier.len(), "unproven file"));
+            verdict.reason = format!("all clear except for {}", counted(earlier.len(), "unproven file"));
         }
         return verdict;
     };
@@ -128,7 +128,7 @@ pub(crate) fn remark(policy: &Policy, inputs: &Inputs, mut verdict: Verdict) -> 
     let holds = !committed.is_empty() && level == RuleLevel::Hold && inputs.history.holds_this_turn == 0;
     let files = counted(left.len(), "file");
     let (decision, reason) = match holds {
-        true => (Decision::Hold, format!("a commit has unproven work: {files}")),
+        true => (Decision::Hold, format!("a commit contains unproven work: {files}")),
         false if !committed.is_empty() => {
             (Decision::Notify, format!("{}; committed unproven work: {files}", verdict.reason))
         }

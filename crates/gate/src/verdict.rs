@@ -12,11 +12,11 @@ use crate::hold_message::HoldMessage;
 pub struct Verdict {
     #[serde(rename = "verdict")]
     pub decision: Decision,
-    /// For the agent where it is held, for the person where they are told; null where nothing is said.
+    /// For the agent if it is held, for the person if they are notified; null if there is no message.
     pub message: Option<String>,
     /// Why, in a few words, for the log.
     pub reason: String,
-    /// Where the change set comes from; null where it is not known.
+    /// Where the change set comes from; null if it is not known.
     pub scope: Option<Scope>,
     /// What changed, by category.
     pub changed: Vec<ChangedCategory>,
@@ -86,7 +86,7 @@ pub enum Decision {
     Pass,
     /// The person is told; it costs the agent nothing.
     Notify,
-    /// The agent gets the message and goes on.
+    /// The agent gets the message and continues.
     Hold,
 }
 
@@ -116,9 +116,9 @@ pub struct ActionVerdict {
     pub id: String,
     pub say: String,
     pub state: ActionState,
-    /// What proves it, where it is satisfied.
+    /// What proves it, if it is satisfied.
     pub evidence: Option<Evidence>,
-    /// Why what was seen is no evidence, or why the action is waived.
+    /// Why what was seen is not evidence, or why the action is waived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -128,7 +128,7 @@ pub struct ActionVerdict {
 #[serde(rename_all = "lowercase")]
 pub enum ActionState {
     Required,
-    /// Not seen, and told to the person; the agent is not asked for it.
+    /// Not seen, and reported to the person; the agent is not asked for it.
     Reported,
     Satisfied,
     Waived,
@@ -165,7 +165,7 @@ pub enum Rule {
     PlanDrift,
     /// Code was verified by less than its package has.
     WeakerVerification,
-    /// The transcript's format is not understood.
+    /// The transcript's format is unknown.
     NotUnderstood,
 }
 

@@ -260,7 +260,7 @@ impl Writing<'_> {
         )?;
         if !found.is_empty() {
             let statement = format!("UPDATE autosaves SET push_told = 1 WHERE {untold}");
-            self.change("record that a push was told", &statement, [session.0])?;
+            self.change("record that a push was reported", &statement, [session.0])?;
         }
         Ok(found)
     }

@@ -9,7 +9,7 @@ use rusqlite::ErrorCode;
 
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    #[error("`{}` is in use by another process for longer than the limit", path.display())]
+    #[error("`{}` has been in use by another process for too long", path.display())]
     Busy { path: PathBuf },
     #[error("`{}` was written by a newer version (format {found}, this one reads up to {supported})", path.display())]
     NewerSchema { path: PathBuf, found: u32, supported: u32 },

@@ -63,7 +63,7 @@ pub fn known_registrations(directory: &Path, limit: Duration) -> Result<Vec<Regi
     }
 }
 
-/// `None` where nothing was ever recorded.
+/// `None` if nothing was ever recorded.
 fn connect(path: &Path, limit: Duration) -> Result<Option<Connection>, JournalError> {
     let Ok(metadata) = path.symlink_metadata() else { return Ok(None) };
     if !metadata.is_file() {

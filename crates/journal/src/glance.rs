@@ -26,7 +26,12 @@ impl Reading<'_> {
         let before = before.map_or(i64::MAX, |before| before.0);
         self.rows(
             "list the turns of a session",
-            "SELECT id, opened_at, prompt, holds FROM turns WHERE session = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3",
+            // What was opened while no prompt had come is a turn once it is judged.
+            "SELECT id, opened_at, prompt, holds FROM turns WHERE session = ?1 AND id < ?2 AND NOT (
+                 prompt = '' AND NOT EXISTS (SELECT 1 FROM verdicts WHERE turn = turns.id)
+                 AND EXISTS (SELECT 1 FROM session_values WHERE session = ?1 AND name = 'unannounced-turn'
+                             AND CAST(CAST(value AS TEXT) AS INTEGER) = turns.id))
+             ORDER BY id DESC LIMIT ?3",
             params![session.0, before, i64::try_from(limit).unwrap_or(i64::MAX)],
             |row| {
                 Ok(TurnGlance {

@@ -10,8 +10,9 @@ use crate::column::{Milliseconds, PathText, StoredPath};
 use crate::{JournalError, Reading, SessionId, TurnId, VerdictId};
 
 /// Weeks begin on Mondays, UTC; the first day of 1970 was a Thursday.
-const WEEK: i64 = 7 * 24 * 60 * 60 * 1000;
-const FIRST_MONDAY: i64 = 4 * 24 * 60 * 60 * 1000;
+const DAY: i64 = 24 * 60 * 60 * 1000;
+const WEEK: i64 = 7 * DAY;
+const FIRST_MONDAY: i64 = 4 * DAY;
 
 /// The verdicts of one week, agent and repository.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +28,22 @@ pub struct WeekOfVerdicts {
     pub followed: u64,
 }
 
+/// The turns of one day, agent and repository, each by its first verdict. A turn that worked in several repositories counts in each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DayOfTurns {
+    /// The beginning of the day, UTC.
+    pub begins: Timestamp,
+    pub agent: String,
+    pub repository: Option<PathBuf>,
+    pub passed: u64,
+    pub notified: u64,
+    pub held: u64,
+    /// Of the held ones, those that proved something after it.
+    pub followed: u64,
+    /// Turns of which there is no verdict.
+    pub unjudged: u64,
+}
+
 /// A turn that was looked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundTurn {
@@ -35,6 +52,18 @@ pub struct FoundTurn {
     pub agent: String,
     pub opened_at: Timestamp,
     pub prompt: String,
+}
+
+impl FoundTurn {
+    fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            turn: TurnId(row.get(0)?),
+            session: SessionId(row.get(1)?),
+            agent: row.get(2)?,
+            opened_at: row.get::<_, Milliseconds>(3)?.0,
+            prompt: row.get(4)?,
+        })
+    }
 }
 
 impl Reading<'_> {
@@ -63,6 +92,48 @@ impl Reading<'_> {
                     notified: number(row, 4)?,
                     held: number(row, 5)?,
                     followed: number(row, 6)?,
+                })
+            },
+        )
+    }
+
+    /// The turns since then, of this repository if one is given.
+    pub fn days_of_turns(
+        &self,
+        since: Option<Timestamp>,
+        repository: Option<&Path>,
+    ) -> Result<Vec<DayOfTurns>, JournalError> {
+        let number = |row: &rusqlite::Row<'_>, column| {
+            row.get::<_, i64>(column).map(|count| count.try_into().unwrap_or(0))
+        };
+        self.rows(
+            "add up the turns",
+            "WITH first AS (SELECT min(id) AS id FROM verdicts GROUP BY turn, coalesce(repository, '')),
+                 followed AS (
+                     SELECT DISTINCT held.id FROM proofs JOIN verdicts AS later ON later.id = proofs.verdict
+                         JOIN verdicts AS held ON held.turn = later.turn AND held.id < later.id AND held.verdict = 'hold'),
+                 judged AS (
+                     SELECT opened_at, agent, coalesce(verdicts.repository, sessions.repository) AS place, verdict,
+                         verdicts.id IN (SELECT id FROM followed) AS is_followed
+                     FROM turns JOIN sessions ON sessions.id = session
+                         LEFT JOIN verdicts ON verdicts.turn = turns.id AND verdicts.id IN (SELECT id FROM first))
+             SELECT opened_at / ?1, agent, place,
+                 sum(coalesce(verdict, '') = 'pass'), sum(coalesce(verdict, '') = 'notify'), sum(coalesce(verdict, '') = 'hold'),
+                 sum(coalesce(verdict, '') = 'hold' AND is_followed), sum(verdict IS NULL)
+             FROM judged WHERE (?2 IS NULL OR opened_at >= ?2) AND (?3 IS NULL OR place = ?3)
+             GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
+            params![DAY, since.map(Timestamp::as_millisecond), repository.map(PathText)],
+            |row| {
+                let begins = row.get::<_, i64>(0)?.saturating_mul(DAY);
+                Ok(DayOfTurns {
+                    begins: Timestamp::from_millisecond(begins).unwrap_or(Timestamp::UNIX_EPOCH),
+                    agent: row.get(1)?,
+                    repository: row.get::<_, Option<StoredPath>>(2)?.map(|path| path.0),
+                    passed: number(row, 3)?,
+                    notified: number(row, 4)?,
+                    held: number(row, 5)?,
+                    followed: number(row, 6)?,
+                    unjudged: number(row, 7)?,
                 })
             },
         )
@@ -98,15 +169,25 @@ impl Reading<'_> {
              SELECT turns.id, session, agent, opened_at, prompt FROM turns JOIN sessions ON sessions.id = session
              WHERE turns.id IN (SELECT id FROM found) ORDER BY turns.id DESC LIMIT ?2",
             params![words, i64::try_from(limit).unwrap_or(i64::MAX)],
-            |row| {
-                Ok(FoundTurn {
-                    turn: TurnId(row.get(0)?),
-                    session: SessionId(row.get(1)?),
-                    agent: row.get(2)?,
-                    opened_at: row.get::<_, Milliseconds>(3)?.0,
-                    prompt: row.get(4)?,
-                })
-            },
+            FoundTurn::from_row,
+        )
+    }
+
+    /// These turns, as far as they are known, in their order.
+    pub fn found_turns(&self, turns: &[TurnId]) -> Result<Vec<FoundTurn>, JournalError> {
+        let query = "SELECT turns.id, session, agent, opened_at, prompt FROM turns JOIN sessions ON sessions.id = session
+             WHERE turns.id = ?1";
+        let one = |turn: &TurnId| self.row("read a turn", query, [turn.0], FoundTurn::from_row);
+        turns.iter().filter_map(|turn| one(turn).transpose()).collect()
+    }
+
+    /// The last verdicts whose inputs are kept, the newest first, each with its turn.
+    pub fn last_verdicts(&self, limit: usize) -> Result<Vec<(VerdictId, TurnId)>, JournalError> {
+        self.rows(
+            "list the last verdicts",
+            "SELECT id, turn FROM verdicts WHERE inputs_size > 0 ORDER BY id DESC LIMIT ?1",
+            [i64::try_from(limit).unwrap_or(i64::MAX)],
+            |row| Ok((VerdictId(row.get(0)?), TurnId(row.get(1)?))),
         )
     }
 

@@ -14,6 +14,7 @@ mod history;
 mod journal;
 mod ledger;
 pub mod log;
+mod newer;
 mod notice;
 mod policy;
 mod prune;
@@ -33,11 +34,12 @@ pub use autosave::{Autosave, AutosaveCounts, AutosaveId, AutosaveOutcome, NewAut
 pub use error::JournalError;
 pub use examine::{Soundness, examine, known_registrations};
 pub use glance::TurnGlance;
-pub use history::{FoundTurn, WeekOfVerdicts};
+pub use history::{DayOfTurns, FoundTurn, WeekOfVerdicts};
 pub use journal::{Journal, OpenFor, Reading, Writing, set_aside};
 pub use ledger::{
     FileVersion, NO_FILE, NewProof, Proof, ProofId, ProvenContent, RepositoryId, Standing, StandingSession,
 };
+pub use newer::{FollowedVerdict, OpenedTurn};
 pub use notice::{Author, NewNotice, Notice, SHARED_FILES};
 pub use policy::LatestPolicy;
 pub use prune::{Limits, Pruned};
@@ -45,6 +47,6 @@ pub use registration::Registration;
 pub use run::{NotedRun, NotedRunId};
 pub use session::{SeenSession, Session, SessionId};
 pub use trust::{Trust, TrustEntry};
-pub use turn::{NewTurn, Turn, TurnId, UnjudgedTurns};
+pub use turn::{NewTurn, Turn, TurnId, UnannouncedTurn, UnjudgedTurns};
 pub use verdict::{Inputs, NewVerdict, Of, RecordedVerdict, VerdictId};
 pub use waiver::Waiver;

@@ -151,7 +151,7 @@ impl Writing<'_> {
         let untold = format!("SELECT {COLUMNS} FROM notices WHERE {UNTOLD} ORDER BY id");
         let notices = self.rows("read the notices", &untold, (agent, client_id), Notice::from_row)?;
         let told = format!("UPDATE notices SET is_told = 1 WHERE {UNTOLD}");
-        self.change("mark the notices as told", &told, (agent, client_id))?;
+        self.change("mark the notices as reported", &told, (agent, client_id))?;
         Ok(notices)
     }
 

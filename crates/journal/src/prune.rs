@@ -69,7 +69,9 @@ impl Writing<'_> {
         let mut pruned = Pruned::default();
         // Turns are numbered in the order in which they were opened, so only the first ones can be old.
         pruned.turns += delete(
-            "DELETE FROM turns WHERE id IN (SELECT id FROM turns ORDER BY id LIMIT ?1) AND opened_at < ?2",
+            // The newest turn and the newest verdict stay: ids would be given again, and whoever follows the record would miss them.
+            "DELETE FROM turns WHERE id IN (SELECT id FROM turns ORDER BY id LIMIT ?1) AND opened_at < ?2
+                 AND id < (SELECT max(id) FROM turns) AND id <> coalesce((SELECT turn FROM verdicts ORDER BY id DESC LIMIT 1), 0)",
             &[&MOST_AT_ONCE, &oldest],
         )?;
         for _ in 0..MOST_AT_ONCE / STEP {
@@ -80,6 +82,7 @@ impl Writing<'_> {
                 "DELETE FROM turns WHERE id IN (
                      SELECT id FROM turns AS turn
                      WHERE id < (SELECT max(id) FROM turns WHERE session = turn.session)
+                         AND id <> coalesce((SELECT turn FROM verdicts ORDER BY id DESC LIMIT 1), 0)
                      ORDER BY id LIMIT ?1)",
                 &[&STEP],
             )?;

@@ -45,6 +45,16 @@ pub struct Turn {
     pub holds: u32,
 }
 
+/// A turn of which no prompt told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnannouncedTurn {
+    pub turn: Turn,
+    /// The session's turn before it.
+    pub before: Option<Turn>,
+    /// A stop was judged in it.
+    pub is_judged: bool,
+}
+
 /// The last turns of a session, judged together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnjudgedTurns {
@@ -54,6 +64,9 @@ pub struct UnjudgedTurns {
 }
 
 const COLUMNS: &str = "id, session, key, opened_at, prompt, holds, baseline_size, baseline";
+
+/// Where the session's turn is noted that no prompt opened.
+const UNANNOUNCED: &str = "unannounced-turn";
 
 pub(crate) const COUNT_HOLD: &str = "UPDATE turns SET holds = holds + 1 WHERE id = ?1 AND holds < ?2";
 
@@ -124,6 +137,38 @@ impl Reading<'_> {
         self.row("read the last longer prompt", longer, [session.0, characters], |row| row.get(0))
     }
 
+    /// The session's latest turn, if no prompt opened it but the beginning of the session, or the end of such a turn. A client that
+    /// reports prompts replaces it at the first one.
+    pub fn unannounced_turn(&self, session: SessionId) -> Result<Option<UnannouncedTurn>, JournalError> {
+        let noted = self.value(session, UNANNOUNCED)?;
+        let noted = noted.and_then(|noted| std::str::from_utf8(&noted).ok()?.parse().ok()).map(TurnId);
+        let Some(turn) = self.latest_turn(session)?.filter(|turn| Some(turn.id) == noted) else {
+            return Ok(None);
+        };
+        let before =
+            format!("SELECT {COLUMNS} FROM turns WHERE session = ?1 AND id < ?2 ORDER BY id DESC LIMIT 1");
+        Ok(Some(UnannouncedTurn {
+            before: self.row("read a turn", &before, [session.0, turn.id.0], Turn::from_row)?,
+            is_judged: self.is_judged(turn.id)?,
+            turn,
+        }))
+    }
+
+    /// Whether the session's latest turn is one that this prompt opened, and that no stop was judged in.
+    pub fn is_open_for(&self, session: SessionId, prompt: &str) -> Result<bool, JournalError> {
+        let prompt = text::head(prompt, LONGEST_PROMPT);
+        match self.latest_turn(session)?.filter(|turn| !prompt.is_empty() && turn.prompt == prompt) {
+            Some(turn) => Ok(!self.is_judged(turn.id)?),
+            None => Ok(false),
+        }
+    }
+
+    /// Whether a stop was judged in the turn.
+    fn is_judged(&self, turn: TurnId) -> Result<bool, JournalError> {
+        let judged = "SELECT EXISTS (SELECT 1 FROM verdicts WHERE turn = ?1)";
+        Ok(self.row("read a turn", judged, [turn.0], |row| row.get(0))?.unwrap_or(false))
+    }
+
     pub fn latest_turn(&self, session: SessionId) -> Result<Option<Turn>, JournalError> {
         let latest = format!("SELECT {COLUMNS} FROM turns WHERE session = ?1 ORDER BY id DESC LIMIT 1");
         self.row("read the latest turn", &latest, [session.0], Turn::from_row)
@@ -158,6 +203,29 @@ impl Writing<'_> {
         }
         self.turn(new.session, new.key.unwrap_or_default())?
             .ok_or_else(|| self.failed(doing)(rusqlite::Error::QueryReturnedNoRows))
+    }
+
+    /// Opens a turn that no prompt announced, in place of one that came to nothing.
+    pub fn open_unannounced_turn(&self, new: &NewTurn<'_>) -> Result<Turn, JournalError> {
+        self.forget_unannounced_turn(new.session)?;
+        let turn = self.open_turn(new)?;
+        self.set_value(new.session, UNANNOUNCED, turn.id.0.to_string().as_bytes())?;
+        Ok(turn)
+    }
+
+    /// The session's turn was a real one, although no prompt told of it.
+    pub fn announce_turn(&self, session: SessionId) -> Result<(), JournalError> {
+        self.set_value(session, UNANNOUNCED, b"")
+    }
+
+    /// A prompt is here: what was opened without one, and was not judged, was no turn.
+    pub fn forget_unannounced_turn(&self, session: SessionId) -> Result<(), JournalError> {
+        if let Some(unannounced) = self.unannounced_turn(session)?.filter(|turn| !turn.is_judged) {
+            self.change("forget a turn", "DELETE FROM turns WHERE id = ?1", [unannounced.turn.id.0])?;
+            // The next turn gets its number again.
+            self.announce_turn(session)?;
+        }
+        Ok(())
     }
 
     /// Counts one more hold, where the turn has had fewer than `limit`; `false` means: let the agent stop. Of

@@ -79,7 +79,7 @@ pub(crate) const RECORD: &str = "
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
 impl RecordedVerdict {
-    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+    pub(crate) fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
         let (decision, scope): (String, String) = (row.get(7)?, row.get(8)?);
         let known = Decision::ALL.into_iter().find(|known| known.name() == decision);
         Ok(Self {
@@ -177,7 +177,7 @@ impl Reading<'_> {
         self.rows("list the later verdicts", later, [turn.0, id.0], |row| row.get(0).map(VerdictId))
     }
 
-    /// What the verdict was made from; `None` where it was too large to keep, or there is no such verdict.
+    /// What the verdict was made from; `None` if it was too large to keep, or there is no such verdict.
     pub fn inputs(&self, id: VerdictId) -> Result<Option<Inputs<Vec<u8>>>, JournalError> {
         self.row(
             "read a verdict's inputs",

@@ -60,9 +60,7 @@ pub enum CommitError {
     Git(#[from] Error),
     #[error("a {operation} is in progress: finish or abort it first")]
     InProgress { operation: &'static str },
-    #[error(
-        "HEAD is on no branch, so that a commit would be lost with the next switch: create a branch first"
-    )]
+    #[error("HEAD is on no branch, so a commit would be lost with the next switch: create a branch first")]
     Detached,
     #[error("HEAD was on `{wanted}`, and is on `{now}` now")]
     OtherBranch { wanted: String, now: String },
@@ -80,7 +78,7 @@ pub enum CommitError {
     Busy,
     #[error("the hook `{hook}` refused the commit: {said}")]
     HookFailed { hook: &'static str, said: String },
-    #[error("the hook `{hook}` took longer than {} and was ended", text::duration_in_words(*limit))]
+    #[error("the hook `{hook}` took longer than {} and was stopped", text::duration_in_words(*limit))]
     HookTimedOut { hook: &'static str, limit: Duration },
     #[error("git does not know who commits: set `user.name` and `user.email`")]
     NoIdentity { reason: String },
@@ -88,7 +86,7 @@ pub enum CommitError {
     NotSigned { reason: String },
     #[error("the commit message is empty")]
     EmptyMessage,
-    #[error("the branch went on moving while the commit was made")]
+    #[error("the branch kept moving while the commit was made")]
     HeadMoved,
     #[error("git does not show the commit `{id}` that it made")]
     NotVerified { id: String },
@@ -196,7 +194,7 @@ pub fn in_progress(
     Ok(in_progress::operation(repository, &ActingGit::new(program, &repository.root))?)
 }
 
-/// The id of the content that HEAD has of a file, whether or not it is checked out; `None` where it has none.
+/// The id of the content that HEAD has of a file, whether or not it is checked out; `None` if it has none.
 pub fn version_in_head(
     repository: &Repository,
     program: &GitProgram,
@@ -348,7 +346,7 @@ impl<'a> CommitAttempt<'a> {
             beyond.iter().map(|change| (&change.path, change.old.as_ref())).collect();
         index::set(&self.workplace.repository, &self.private, &back)?;
         for change in &beyond {
-            self.leave_out(&change.path, "a commit hook added it, and nobody had named it".to_owned());
+            self.leave_out(&change.path, "a commit hook added it, and it was not named".to_owned());
         }
         Ok(())
     }

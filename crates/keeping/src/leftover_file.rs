@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use change_set::BytePath;
 use changes::{Repository, submodules};
 use files::TemporaryFile;
+use machine::ProcessTable;
 
 /// No git holds a lock so long while it works.
 const OLDEST_LOCK: Duration = Duration::from_secs(10 * 60);
@@ -71,7 +72,7 @@ pub fn interrupted_writes(
 fn left(path: &Path, kind: LeftoverKind, least: Duration, now: SystemTime) -> Option<LeftoverFile> {
     let found = path.symlink_metadata().ok().filter(|found| found.is_file())?;
     let age = now.duration_since(found.modified().ok()?).ok()?;
-    let is_left = age >= least && !is_open(path);
+    let is_left = age >= least && !is_open(path).unwrap_or(false);
     is_left.then(|| LeftoverFile { path: path.to_owned(), age, bytes: found.len(), kind })
 }
 
@@ -103,20 +104,17 @@ pub(crate) fn below(folder: &Path) -> impl Iterator<Item = PathBuf> {
     found.into_iter()
 }
 
-/// Whether a process is seen to have the file open. By its name: another process may see another path to it.
-pub(crate) fn is_open(path: &Path) -> bool {
-    let files = entries(Path::new("/proc")).filter_map(|process| process.join("fd").read_dir().ok());
-    let mut open = files.flatten().flatten().filter_map(|file| fs_err::read_link(file.path()).ok());
-    open.any(|open| open.file_name() == path.file_name())
+/// Whether a process is seen to have the file open. By its name: another process may see another path to it. `None` if nobody
+/// can know.
+pub(crate) fn is_open(path: &Path) -> Option<bool> {
+    ProcessTable::has_open(path.file_name()?)
 }
 
 /// Whether a process that is called git works in the repository.
 fn is_git_at_work(repository: &Repository) -> bool {
-    let is_git = |process: &PathBuf| {
-        let name = fs_err::read_to_string(process.join("comm")).unwrap_or_default();
-        name.starts_with("git")
-            && fs_err::read_link(process.join("cwd"))
-                .is_ok_and(|cwd| cwd.starts_with(&repository.root) || cwd.starts_with(&repository.common_dir))
-    };
-    entries(Path::new("/proc")).any(|process| is_git(&process))
+    let is_inside =
+        |folder: PathBuf| folder.starts_with(&repository.root) || folder.starts_with(&repository.common_dir);
+    let is_git = |process: &i32| ProcessTable::name(*process).starts_with("git");
+    let mut gits = ProcessTable::pids().into_iter().filter(is_git);
+    gits.any(|git| ProcessTable::working_folder(git).is_some_and(is_inside))
 }

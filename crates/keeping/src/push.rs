@@ -158,7 +158,7 @@ impl<'a> Pushing<'a> {
                 _ => return self.verify(&id),
             }
         }
-        Err(PushOutcome::Rejected { reason: "the remote's branch went on moving, or is locked".to_owned() })
+        Err(PushOutcome::Rejected { reason: "the remote's branch kept moving, or is locked".to_owned() })
     }
 
     /// Git without the network.
@@ -187,7 +187,7 @@ impl<'a> Pushing<'a> {
                 return Ok(theirs);
             }
         }
-        Err(PushOutcome::Failed { reason: "the remote's branch went on moving".to_owned() })
+        Err(PushOutcome::Failed { reason: "the remote's branch kept moving".to_owned() })
     }
 
     /// The commit that the remote's branch is at now.
@@ -217,7 +217,7 @@ impl<'a> Pushing<'a> {
         if !is_there {
             return Err(PushOutcome::Failed {
                 reason: format!(
-                    "git says that it pushed, but the remote's `{}` is without it",
+                    "git reports that it pushed, but the remote's `{}` does not have it",
                     self.plan.destination
                 ),
             });

@@ -52,7 +52,7 @@ pub enum SnapshotError {
     Git(#[from] Error),
     #[error("cannot prepare the snapshot in `{folder}`: {source}", folder = .folder.display())]
     Spool { folder: PathBuf, source: io::Error },
-    #[error("the snapshot is taken, but cannot be known to be on the disk: `{folder}`: {source}", folder = .folder.display())]
+    #[error("the snapshot is taken, but may not be on disk yet: `{folder}`: {source}", folder = .folder.display())]
     NotOnDisk { folder: PathBuf, source: io::Error },
     #[error("cannot compare in `{folder}`: {source}", folder = .folder.display())]
     Scratch { folder: PathBuf, source: io::Error },
@@ -60,21 +60,21 @@ pub enum SnapshotError {
     Root { root: PathBuf, source: io::Error },
     #[error("there is no snapshot `{id}`")]
     Unknown { id: String },
-    #[error("`{id}` can mean {count} snapshots")]
+    #[error("`{id}` matches {count} snapshots")]
     Ambiguous { id: String, count: usize },
     #[error("there is no restore to undo")]
     NothingToUndo,
     #[error("`{path}` is not a path in the repository")]
     Outside { path: BytePath },
-    #[error("cannot forget the snapshot `{id}`: {source}")]
+    #[error("cannot remove the snapshot `{id}`: {source}")]
     Forget { id: String, source: io::Error },
     #[error("cannot use the mirror `{folder}`: {source}", folder = .folder.display())]
     Mirror { folder: PathBuf, source: io::Error },
     #[error("there is no mirror of `{root}`", root = .root.display())]
     NoMirror { root: PathBuf },
-    #[error("there is no submodule at `{path}`, or its git folder lies elsewhere")]
+    #[error("there is no submodule at `{path}`, or its git folder is elsewhere")]
     NoSubmodule { path: BytePath },
-    #[error("its git folder lies outside of this repository")]
+    #[error("its git folder is outside this repository")]
     SubmoduleElsewhere { path: BytePath },
     #[error("neither the snapshot nor the working tree has `{path}`")]
     NoSuchPath { path: BytePath },

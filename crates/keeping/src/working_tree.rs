@@ -108,7 +108,7 @@ impl WorkingTree {
             let mode = if executable { 0o777 } else { 0o666 };
             let mut temporary = TemporaryFile::new(parent, name, mode).map_err(io_error)?;
             io::copy(content, &mut temporary.file())?;
-            if let Some(mode) = kept.map(|kept| kept.st_mode).or(known) {
+            if let Some(mode) = kept.as_ref().map(machine::mode_bits).or(known) {
                 rustix::fs::fchmod(temporary.file(), with_executable(mode, executable))?;
             }
             make_way(parent, name);
@@ -132,7 +132,7 @@ impl WorkingTree {
     pub(crate) fn set_executable(&self, path: &BytePath, executable: bool) -> io::Result<()> {
         let file = self.read(path)?;
         let found = rustix::fs::fstat(&file)?;
-        Ok(rustix::fs::fchmod(&file, with_executable(found.st_mode, executable))?)
+        Ok(rustix::fs::fchmod(&file, with_executable(machine::mode_bits(&found), executable))?)
     }
 
     fn stat(&self, path: &BytePath) -> io::Result<Option<Stat>> {
@@ -195,7 +195,7 @@ fn split(path: &BytePath) -> io::Result<(Vec<&OsStr>, &OsStr)> {
     for component in path.as_path().components() {
         match component {
             Component::Normal(name) if !name.eq_ignore_ascii_case(".git") => names.push(name),
-            _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path leads out of the tree")),
+            _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path leads outside the tree")),
         }
     }
     let name = names.pop().ok_or(io::ErrorKind::InvalidInput)?;
@@ -205,5 +205,5 @@ fn split(path: &BytePath) -> io::Result<(Vec<&OsStr>, &OsStr)> {
 fn with_executable(mode: u32, executable: bool) -> Mode {
     let readable = (mode & 0o444) >> 2;
     let permissions = mode & 0o7777;
-    Mode::from_raw_mode(if executable { permissions | readable } else { permissions & !0o111 })
+    machine::mode(if executable { permissions | readable } else { permissions & !0o111 })
 }

@@ -8,7 +8,7 @@ pub(crate) fn at<'a>(value: &'a Value, key: &str) -> &'a Value {
     value.get(key).unwrap_or(&NULL)
 }
 
-/// The text at a key; empty where there is none.
+/// The text at a key; empty if there is none.
 pub(crate) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     at(value, key).as_str().unwrap_or_default()
 }

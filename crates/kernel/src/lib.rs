@@ -64,11 +64,11 @@ pub enum KernelError {
     #[error("cannot make the runtime for the kernel's sockets")]
     Runtime(#[source] std::io::Error),
     #[error(
-        "the kernel ended before it could be used ({}{}); `{}` has all that it said",
+        "the kernel ended before it could be used ({}{}); `{}` has all of its output",
         ended(*status), last_line(said), log.display()
     )]
     EndedEarly { status: Option<Status>, said: String, log: PathBuf },
-    #[error("the kernel did not answer for {} s; `{}` has what it said", patience.as_secs(), log.display())]
+    #[error("the kernel did not answer for {} s; `{}` has its output", patience.as_secs(), log.display())]
     NoAnswer { patience: Duration, log: PathBuf },
     #[error("aborted")]
     Aborted,
@@ -84,7 +84,7 @@ fn ended(status: Option<Status>) -> String {
     match status {
         Some(Status::Exited(code)) => format!("exit code {code}"),
         Some(Status::Killed(signal)) => format!("signal {signal}"),
-        None => "nobody knows how".to_owned(),
+        None => "unknown cause".to_owned(),
     }
 }
 

@@ -33,11 +33,11 @@ pub enum NotebookError {
     #[error(transparent)]
     File(#[from] FileError),
     // Not as its source, so that what to do stands at the end.
-    #[error("`{}` is not a notebook ({error}), and nothing is written to it: move it away, or mend it", path.display())]
+    #[error("`{}` is not a notebook ({error}), and nothing is written to it: move it away, or fix it", path.display())]
     Parse { path: PathBuf, error: serde_json::Error },
     #[error("`{}` is a notebook of format {version}, and nothing is written to it: open it in Jupyter and save it as version 4", path.display())]
     Version { path: PathBuf, version: u64 },
-    #[error("the notebook `{}` changes all the time: close the program that writes it", path.display())]
+    #[error("the notebook `{}` keeps changing: close the program that writes it", path.display())]
     Busy { path: PathBuf },
     #[error("the notebook cannot be locked")]
     Lock(#[source] LockError),

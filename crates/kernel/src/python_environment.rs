@@ -42,16 +42,16 @@ pub enum FindError {
     KernelspecJson { path: PathBuf, source: serde_json::Error },
     #[error("the kernelspec `{}` is for {language}: name one for Python", path.display())]
     Language { path: PathBuf, language: String },
-    #[error("{what} `{}` has no `bin/python` that can be run: make it anew, or name another Python in the plan (`interpreter`)", folder.display())]
+    #[error("{what} `{}` has no `bin/python` that can be run: create it again, or name another Python in the plan (`interpreter`)", folder.display())]
     NoPython { what: &'static str, folder: PathBuf },
     #[error(
-        "the project has a `uv.lock`, and its environment `{}` is not there yet: make it with `uv sync`, or name another \
+        "the project has a `uv.lock`, and its environment `{}` does not exist yet: create it with `uv sync`, or name another \
          Python in the plan (`interpreter`)",
         folder.display()
     )]
     NoUvEnvironment { folder: PathBuf },
     #[error(
-        "there is no Python here: make an environment with `python3 -m venv .venv`, and install ipykernel with \
+        "there is no Python here: create an environment with `python3 -m venv .venv`, and install ipykernel with \
          `.venv/bin/python -m pip install ipykernel`"
     )]
     Nothing,
@@ -301,7 +301,7 @@ pub fn drift(then: &manifest::PythonEnvironment, now: &manifest::PythonEnvironme
     }
     for (name, (package, now)) in &after {
         if !before.is_empty() && !before.contains_key(name) {
-            drift.push(format!("`{package}` {now} was not there"));
+            drift.push(format!("`{package}` {now} is new"));
         }
     }
     drift
@@ -342,7 +342,7 @@ mod tests {
                 "the interpreter was `/v/bin/python` and is `/w/bin/python` now",
                 "`gone` 1 is gone",
                 "`pandas` was 2.0.0 and is 3.1.1 now",
-                "`new` 2 was not there",
+                "`new` 2 is new",
             ]
         );
         assert_eq!(drift(&then, &then), Vec::<String>::new());

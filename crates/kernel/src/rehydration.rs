@@ -116,7 +116,7 @@ text::named! {
     pub enum WhyWithheld {
         Imports = "importing can run code, and this checkpoint is not confirmed",
         Unpickles = "loading it can run code, and this checkpoint is not confirmed",
-        PythonsOwnName = "its name is Python's own",
+        PythonsOwnName = "its name is reserved by Python",
         NotAnArtifact = "it is not among the checkpoint's artifacts",
     }
 }
@@ -285,7 +285,7 @@ fn seed_lines(checkpoint: &Checkpoint<'_>, imports: &mut BTreeSet<&'static str>)
                 imports.insert(NUMPY);
                 format!("np.random.seed({seed})")
             }
-            other => format!("# The seed {seed} of {} is not known how to set.", python_literal(other)),
+            other => format!("# It is not known how to set the seed {seed} of {}.", python_literal(other)),
         });
     }
     lines

@@ -24,7 +24,7 @@ pub enum LeaseError {
     Lost { owner: String },
     #[error(transparent)]
     File(#[from] files::FileError),
-    #[error("cannot find out which process this is")]
+    #[error("cannot tell which process this is")]
     Owner(#[source] io::Error),
     #[error("cannot start the thread that renews the lease")]
     Thread(#[source] io::Error),

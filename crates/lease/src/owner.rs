@@ -15,8 +15,7 @@ pub struct LeaseOwner {
 
 impl LeaseOwner {
     pub fn of_this_process() -> io::Result<Self> {
-        let host = fs_err::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        Ok(Self { host: host.trim().to_owned(), process: ProcessIdentity::of_this_process()? })
+        Ok(Self { host: machine::host_name(), process: ProcessIdentity::of_this_process()? })
     }
 
     /// Whether it certainly lives no more: its lease need not be waited for.

@@ -39,7 +39,7 @@ impl AccessToken {
         let path = state.join(FILE_NAME);
         match regular_file::open(&path, Links::Refuse) {
             Ok(file) => {
-                let metadata = file.metadata().map_err(FileError::failed("look at", &path))?;
+                let metadata = file.metadata().map_err(FileError::failed("inspect", &path))?;
                 if metadata.uid() != rustix::process::geteuid().as_raw() {
                     return Err(TokenError::Foreign { path });
                 }

@@ -91,7 +91,7 @@ pub(crate) fn activity(
         let minutes = text::duration_in_words(std::time::Duration::from_secs(
             silent.as_secs().unsigned_abs() / 60 * 60,
         ));
-        return (Activity::Lost, format!("no sign of life for {minutes}, and the turn has not ended"));
+        return (Activity::Lost, format!("no activity for {minutes}, and the turn has not ended"));
     }
     match (stop, running.or_else(|| seen?.last.as_deref())) {
         (Some(stop), _) => (Activity::Held, stop.reason.clone()),

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use journal::{Journal, NotedRunId, OpenFor};
@@ -10,13 +11,21 @@ use run::control;
 
 use crate::door::Door;
 use crate::file_watch::FileWatch;
+#[cfg(not(feature = "postgres"))]
+use crate::no_team::NoTeamWatch as TeamWatch;
 use crate::overview::Overview;
 use crate::page::Page;
 use crate::session_story::SessionStory;
 use crate::settings::PageSettings;
 use crate::sources::{Drawers, PageError, Sources};
+#[cfg(feature = "postgres")]
+use crate::team_watch::TeamWatch;
 use crate::view::View;
+use crate::waiting_sessions::{self, WaitingSession};
 use crate::{history_page, overview_page, runs_page, session_page, turn_changes, workflows_page};
+
+/// What is silent for long looks different although no file changed.
+const KEPT_FOR: Duration = Duration::from_secs(10);
 
 /// Pages beyond are made anew.
 const MOST_PAGES: usize = 50;
@@ -28,14 +37,25 @@ pub(crate) struct Desk {
     /// Forms that change something have its key.
     door: Arc<Door>,
     kept: Mutex<KeptPages>,
+    /// Of the last notification.
+    problems: Mutex<Vec<String>>,
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "there is no team to show"))]
+    pub(crate) team: TeamWatch,
 }
 
 /// What stays from page to page.
 #[derive(Debug, Default)]
 struct KeptPages {
     drawers: Drawers,
-    /// Each with the count of changes that it was made at.
-    pages: HashMap<View, (u64, Arc<Page>)>,
+    pages: HashMap<View, KeptPage>,
+}
+
+#[derive(Debug)]
+struct KeptPage {
+    /// Of changes, as it was when the page was made.
+    count: u64,
+    made_at: Instant,
+    page: Arc<Page>,
 }
 
 impl Desk {
@@ -43,7 +63,23 @@ impl Desk {
         for name in ["journal.db", "journal.db-wal"] {
             files.file(&settings.state.join(name));
         }
-        Self { settings, files, door, kept: Mutex::default() }
+        Self {
+            settings,
+            files,
+            door,
+            kept: Mutex::default(),
+            problems: Mutex::default(),
+            team: Default::default(),
+        }
+    }
+
+    /// The page for somebody who opens it. Blocks while it reads, and a little while a database is asked.
+    pub(crate) fn opened(&self, view: &View) -> Result<Arc<Page>, PageError> {
+        #[cfg(feature = "postgres")]
+        if *view == View::Team && self.settings.team.is_some() {
+            self.team.refresh();
+        }
+        self.page(view)
     }
 
     /// The page as it is now. Blocks while it reads.
@@ -51,23 +87,27 @@ impl Desk {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         // Looked at before reading: what changes meanwhile is a later count.
         let count = self.files.count();
-        if let Some((made_at, page)) = kept.pages.get(view)
-            && *made_at == count
+        if let Some(kept) = kept.pages.get(view)
+            && kept.count == count
+            && kept.made_at.elapsed() < KEPT_FOR
         {
-            return Ok(Arc::clone(page));
+            return Ok(Arc::clone(&kept.page));
         }
         let page = Arc::new(self.make(view, &mut kept.drawers)?);
         if kept.pages.len() >= MOST_PAGES {
             kept.pages.clear();
         }
-        kept.pages.insert(view.clone(), (count, Arc::clone(&page)));
+        kept.pages.insert(view.clone(), KeptPage { count, made_at: Instant::now(), page: Arc::clone(&page) });
         Ok(page)
     }
 
     fn make(&self, view: &View, drawers: &mut Drawers) -> Result<Page, PageError> {
         let mut sources = self.sources(drawers)?;
         match view {
-            View::Overview => Ok(overview_page::page(&Overview::of(&mut sources)?, &sources)),
+            View::Overview => {
+                let problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                Ok(overview_page::page(&Overview::of(&mut sources)?, &problems, &sources))
+            }
             View::Session(id, before) => {
                 Ok(session_page::page(&SessionStory::of(*id, *before, &mut sources)?, &sources))
             }
@@ -77,6 +117,32 @@ impl Desk {
             View::AbortQuestion(id) => runs_page::abort_question(*id, self.door.form_key(), &mut sources),
             View::Workflows => workflows_page::page(&mut sources),
             View::History(filter) => history_page::page(filter, &mut sources),
+            View::Team => self.team_page(&mut sources),
+        }
+    }
+
+    #[cfg(feature = "postgres")]
+    fn team_page(&self, sources: &mut Sources<'_>) -> Result<Page, PageError> {
+        crate::team_page::page(&self.team, sources)
+    }
+
+    #[cfg(not(feature = "postgres"))]
+    fn team_page(&self, _sources: &mut Sources<'_>) -> Result<Page, PageError> {
+        Err(PageError::NotFound("This build of checkstone cannot use PostgreSQL.".to_owned()))
+    }
+
+    /// The sessions that need a person now.
+    pub(crate) fn now_waiting(&self) -> Result<Vec<WaitingSession>, PageError> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(waiting_sessions::now_waiting(&mut self.sources(&mut kept.drawers)?)?)
+    }
+
+    /// What went wrong with telling somebody is shown on the overview.
+    pub(crate) fn note_problems(&self, problems: Vec<String>) {
+        let mut noted = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
+        if *noted != problems {
+            *noted = problems;
+            self.files.count_up();
         }
     }
 

@@ -91,7 +91,10 @@ enum Admission {
 fn admitted(door: &Door, request: &Request) -> Admission {
     let headers = request.headers();
     let Some(host) = own_host(headers) else {
-        return Admission::Refused(StatusCode::MISDIRECTED_REQUEST, "This page has another address.");
+        return Admission::Refused(
+            StatusCode::MISDIRECTED_REQUEST,
+            "This page is not served at this address.",
+        );
     };
     if !is_own_origin(headers, host) {
         return Admission::Refused(StatusCode::FORBIDDEN, "Another site sent this request.");

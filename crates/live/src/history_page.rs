@@ -13,7 +13,7 @@ use transcript::Agent;
 use crate::history_filter::HistoryFilter;
 use crate::page::{Page, Part};
 use crate::settings::PageSettings;
-use crate::sources::{PageError, Sources};
+use crate::sources::{LOOKED_THROUGH, PageError, Sources};
 use crate::words::{self, Shown, one_line};
 
 /// So many weeks have a column.
@@ -51,13 +51,11 @@ impl Sum {
 }
 
 pub(crate) fn page(filter: &HistoryFilter, sources: &mut Sources<'_>) -> Result<Page, PageError> {
-    let (weeks, found) = match &mut sources.journal {
-        Some(journal) => journal.read(|reader| {
-            let found = filter.words.as_deref().map(|words| reader.search_turns(words, FOUND)).transpose()?;
-            Ok((reader.weeks_of_verdicts()?, found))
-        })?,
-        None => (Vec::new(), None),
+    let weeks = match &mut sources.journal {
+        Some(journal) => journal.read(|reader| reader.weeks_of_verdicts())?,
+        None => Vec::new(),
     };
+    let found = filter.words.as_deref().map(|words| search(words, sources)).transpose()?;
     let fits = |week: &&WeekOfVerdicts| {
         filter.agent.as_ref().is_none_or(|agent| *agent == week.agent)
             && (filter.repository.is_none() || filter.repository == week.repository)
@@ -98,7 +96,21 @@ pub(crate) fn page(filter: &HistoryFilter, sources: &mut Sources<'_>) -> Result<
     Ok(Page { title: "History · checkstone".to_owned(), parts })
 }
 
-fn client(agent: &str) -> String {
+/// Turns by prompt, file and command, the newest first.
+fn search(words: &str, sources: &mut Sources<'_>) -> Result<Vec<FoundTurn>, JournalError> {
+    let mut ran = sources.turns_with_command(words)?;
+    ran.truncate(FOUND);
+    let Some(journal) = &mut sources.journal else { return Ok(Vec::new()) };
+    let (mut found, ran) =
+        journal.read(|reader| Ok((reader.search_turns(words, FOUND)?, reader.found_turns(&ran)?)))?;
+    found.extend(ran);
+    found.sort_by_key(|turn| std::cmp::Reverse(turn.turn));
+    found.dedup_by_key(|turn| turn.turn);
+    found.truncate(FOUND);
+    Ok(found)
+}
+
+pub(crate) fn client(agent: &str) -> String {
     Agent::named(agent)
         .map_or_else(|| agent.to_owned(), |agent| agents::registration::settings::client(agent).to_owned())
 }
@@ -154,6 +166,7 @@ fn found_markup(words: &str, found: &[FoundTurn], settings: &PageSettings) -> Ma
                 @if found.is_empty() { "No turn is about " } @else if found.len() == FOUND { "The last " (FOUND) " turns about " } @else { (text::counted(found.len(), "turn")) " about " }
                 "“" (Shown(words)) "”"
             }
+            p.faint { "Commands are searched in the last  " (LOOKED_THROUGH) " stops." }
             ul.found {
                 @for turn in found {
                     li {
@@ -172,7 +185,7 @@ fn sums(weeks: &[&WeekOfVerdicts]) -> Markup {
     weeks.iter().for_each(|week| sum.add(week));
     html! {
         dl.totals {
-            div.pass { dt { "passed without a word" } dd { (sum.passed) } }
+            div.pass { dt { "passed silently" } dd { (sum.passed) } }
             div.notify { dt { "reported to you" } dd { (sum.notified) } }
             div.hold { dt { "held" } dd { (sum.held) } }
             div.done { dt { "of the holds followed by a proving run" } dd { @if sum.held == 0 { "–" } @else { (share(sum.followed, sum.held)) } } }
@@ -180,7 +193,7 @@ fn sums(weeks: &[&WeekOfVerdicts]) -> Markup {
     }
 }
 
-fn share(part: u64, all: u64) -> String {
+pub(crate) fn share(part: u64, all: u64) -> String {
     format!("{:.0} %", part as f64 * 100.0 / all as f64)
 }
 
@@ -256,7 +269,7 @@ fn rules_markup(rules: &BTreeMap<&'static str, u64>) -> Markup {
     sorted.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), **name));
     html! {
         section {
-            h2 { "Rules that spoke" }
+            h2 { "Rules that fired" }
             @if rules.is_empty() { p.faint { "None." } }
             table.list.numbers {
                 tbody {

@@ -15,6 +15,8 @@ mod file_watch;
 mod history_filter;
 mod history_page;
 mod live_stream;
+#[cfg(not(feature = "postgres"))]
+mod no_team;
 mod overview;
 mod overview_page;
 mod page;
@@ -25,11 +27,22 @@ mod session_page;
 mod session_story;
 mod settings;
 mod sources;
+#[cfg(feature = "postgres")]
+mod team_page;
+#[cfg(feature = "postgres")]
+mod team_watch;
 mod turn_changes;
 mod view;
+mod waiting_sessions;
 mod words;
 mod workflows_page;
 
 pub use access_token::{AccessToken, TokenError};
 pub use server::{ServeError, Served, Server};
 pub use settings::PageSettings;
+pub use waiting_sessions::{WaitingListener, WaitingSession};
+
+#[cfg(not(feature = "postgres"))]
+pub use no_team::NoTeamPlace as TeamPlace;
+#[cfg(feature = "postgres")]
+pub use team_watch::TeamPlace;

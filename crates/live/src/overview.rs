@@ -106,7 +106,7 @@ impl SessionCard {
     pub(crate) fn of(session: Session, sources: &mut Sources<'_>) -> Result<Self, JournalError> {
         let agent = Agent::named(&session.agent);
         let seen = session.transcript.as_deref().and_then(|path| {
-            sources.files.file(path);
+            transcript::written_files(path).iter().for_each(|file| sources.files.file(file));
             sources.drawers.transcripts.look(path, agent, session.directory.as_deref())
         });
         let (mut turn, mut verdicts, mut told) = (None, Vec::new(), None);

@@ -16,9 +16,12 @@ const LONGEST_DETAIL: usize = 200;
 /// Of many unproven files the first ones stand for all.
 const FILES_NAMED: usize = 5;
 
-pub(crate) fn page(overview: &Overview, sources: &Sources<'_>) -> Page {
+pub(crate) fn page(overview: &Overview, problems: &[String], sources: &Sources<'_>) -> Page {
     let settings = sources.settings;
     let mut parts = vec![Part::new("summary", summary(overview))];
+    if !problems.is_empty() {
+        parts.push(Part::new("notification", notification_problems(problems)));
+    }
     if !overview.conflicts.is_empty() {
         parts.push(Part::new("conflicts", conflicts(&overview.conflicts, settings)));
     }
@@ -42,11 +45,22 @@ fn summary(overview: &Overview) -> Markup {
     let counts = Activity::ALL.map(|activity| (activity, overview.count(activity)));
     let is_quiet = counts.iter().all(|(activity, count)| *count == 0 || !activity.needs_person());
     html! {
-        h1 { @if is_quiet { "Nobody waits for you" } @else { "Somebody waits for you" } }
+        h1 { @if is_quiet { "No agent is waiting for you" } @else { "An agent is waiting for you" } }
         ul.counts {
             @for (activity, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
                 li class=(activity.class()) { b { (count) } " " (activity.word()) }
             }
+        }
+    }
+}
+
+/// Nobody looks at the terminal that serves the page.
+fn notification_problems(problems: &[String]) -> Markup {
+    html! {
+        section.banner role="status" {
+            h2 { "A notification was not delivered" }
+            ul { @for problem in problems { li { (Shown(problem)) } } }
+            p { "See " code { "[integrations.session_waits]" } " in your " code { "config.toml" } "." }
         }
     }
 }
@@ -81,7 +95,7 @@ fn repository(group: &RepositoryGroup, settings: &PageSettings) -> Markup {
                 @if let Some(shown) = &shown { code.place { (Shown(shown)) } }
                 @if let Some(branch) = &group.branch { span.branch { (branch_mark()) (Shown(branch)) } }
             }
-            @if group.is_gone { p.problem { "This folder is gone, or is no repository any more." } }
+            @if group.is_gone { p.problem { "This folder is gone, or is no longer a repository." } }
             @if !group.unproven.is_empty() { (unproven(group)) }
             div.cards {
                 @for card in &group.cards { (session(card, settings)) }

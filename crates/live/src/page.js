@@ -97,8 +97,8 @@ document.addEventListener("visibilitychange", () => {
 let goes = false;
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
-  const views = { s: "/", r: "/runs", w: "/workflows", h: "/history" };
-  if (goes && views[event.key]) location.assign(views[event.key]);
+  const views = { s: "/", r: "/runs", w: "/workflows", h: "/history", t: "/team" };
+  if (goes && views[event.key] && document.querySelector('nav a[href="' + views[event.key] + '"]')) location.assign(views[event.key]);
   goes = event.key === "g";
   if (event.key === "j" || event.key === "k") {
     const all = Array.from(parts.querySelectorAll("h3 a, a[data-item], summary[data-item]"));

@@ -4,6 +4,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use crate::settings::PageFrame;
 use crate::view::View;
 
 /// The files of the page, compiled in.
@@ -45,9 +46,10 @@ impl Page {
     }
 
     /// The whole page, which needs no script to be read.
-    pub(crate) fn whole(&self, view: &View, version: &str) -> String {
+    pub(crate) fn whole(&self, view: &View, frame: PageFrame) -> String {
         let places =
             [("/", "Sessions"), ("/runs", "Runs"), ("/workflows", "Workflows"), ("/history", "History")];
+        let places = places.into_iter().chain(frame.has_team.then_some(("/team", "Team")));
         let page = html! {
             (DOCTYPE)
             html lang="en" {
@@ -77,8 +79,8 @@ impl Page {
                         }
                     }
                     footer.bottom {
-                        "checkstone " (version) ", on this machine only"
-                        span.keys hidden { "Keys: " kbd { "j" } " " kbd { "k" } " move, " kbd { "Enter" } " opens, " kbd { "/" } " searches, " kbd { "g" } " then " kbd { "s" } " " kbd { "r" } " " kbd { "w" } " " kbd { "h" } " goes to a view" }
+                        "checkstone " (frame.version) ", served on this machine only"
+                        span.keys hidden { "Keys: " kbd { "j" } " " kbd { "k" } " move, " kbd { "Enter" } " opens, " kbd { "/" } " searches, " kbd { "g" } " then " kbd { "s" } " " kbd { "r" } " " kbd { "w" } " " kbd { "h" } @if frame.has_team { " " kbd { "t" } } " goes to a view" }
                     }
                 }
             }

@@ -221,7 +221,7 @@ pub(crate) fn abort_question(
         section.empty {
             @if control::is_taken(&layout) {
                 h1 { "Abort " (Shown(layout.title())) "?" }
-                p { "What runs is asked to end, then made to; an emergency checkpoint keeps what there is. " code { "checkstone resume " (Shown(layout.run())) } " continues it later." }
+                p { "What runs is asked to stop, then killed; an emergency checkpoint keeps its work so far. " code { "checkstone resume " (Shown(layout.run())) } " continues it later." }
                 form method="post" action=(format!("/run/{}/abort", id.0)) {
                     input type="hidden" name="key" value=(form_key);
                     button.danger type="submit" { "Abort the run" }

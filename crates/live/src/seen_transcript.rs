@@ -2,6 +2,7 @@
 //! again only if the file changed.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -30,11 +31,22 @@ pub(crate) struct SeenTranscript {
     pub(crate) edited: BTreeSet<PathBuf>,
 }
 
-/// By what a file is known to be the same.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Stamp {
-    length: u64,
-    modified: SystemTime,
+/// By what the files of a transcript are known to be the same.
+#[derive(Clone, Debug, PartialEq)]
+struct Stamp(Vec<(u64, SystemTime)>);
+
+impl Stamp {
+    /// `None` if there are none.
+    fn of(files: &[PathBuf]) -> Option<Self> {
+        let metadata = files.iter().filter_map(|file| fs_err::metadata(file).ok().filter(Metadata::is_file));
+        let stamps: Option<Vec<_>> =
+            metadata.map(|metadata| Some((metadata.len(), metadata.modified().ok()?))).collect();
+        stamps.filter(|stamps| !stamps.is_empty()).map(Self)
+    }
+
+    fn written_at(&self) -> Option<Timestamp> {
+        self.0.iter().filter_map(|(_, modified)| Timestamp::try_from(*modified).ok()).max()
+    }
 }
 
 #[derive(Debug, Default)]
@@ -48,8 +60,8 @@ impl SeenTranscripts {
         agent: Option<Agent>,
         cwd: Option<&Path>,
     ) -> Option<Arc<SeenTranscript>> {
-        let metadata = fs_err::metadata(path).ok().filter(|metadata| metadata.is_file())?;
-        let stamp = Stamp { length: metadata.len(), modified: metadata.modified().ok()? };
+        let files = transcript::written_files(path);
+        let stamp = Stamp::of(&files)?;
         if let Some((known, seen)) = self.0.get(path)
             && *known == stamp
         {
@@ -61,7 +73,10 @@ impl SeenTranscripts {
             ..gate::reading_options(agent)
         };
         let reading = transcript::read(path, &options);
-        let seen = Arc::new(SeenTranscript::of(&reading, Timestamp::try_from(stamp.modified).ok(), cwd));
+        // Sessions of a database are written into the same file.
+        let is_own_file = files.len() == 1;
+        let written_at = if is_own_file { stamp.written_at() } else { last_deed(&reading) };
+        let seen = Arc::new(SeenTranscript::of(&reading, written_at, cwd));
         if self.0.len() >= MOST_KEPT {
             self.0.clear();
         }
@@ -85,6 +100,12 @@ impl SeenTranscript {
             edited: edits.map(absolute).collect(),
         }
     }
+}
+
+/// When the turn last did something, by its own times.
+fn last_deed(reading: &Reading) -> Option<Timestamp> {
+    let began = reading.turn.as_ref().and_then(|turn| turn.started_at);
+    reading.calls.iter().filter_map(|call| call.ended_at.or(call.at)).chain(began).max()
 }
 
 /// What a call does, in a few words.

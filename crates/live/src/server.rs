@@ -25,9 +25,10 @@ use crate::door::{self, Door};
 use crate::file_watch::FileWatch;
 use crate::live_stream;
 use crate::page::{ICON, Page, Part, SCRIPT, STYLE};
-use crate::settings::PageSettings;
+use crate::settings::{PageFrame, PageSettings};
 use crate::sources::PageError;
 use crate::view::View;
+use crate::waiting_sessions;
 use crate::words::Shown;
 
 /// So often a page is made anew although no file changed: a session that is silent for long is lost.
@@ -106,6 +107,13 @@ impl Server {
 
     /// Answers until Ctrl-C or a request to end.
     pub async fn serve(self) -> Result<Served, ServeError> {
+        #[cfg(feature = "postgres")]
+        if let Some(place) = &self.desk.settings.team {
+            crate::team_watch::follow(place.clone(), Arc::clone(&self.desk));
+        }
+        if let Some(listener) = &self.desk.settings.waiting {
+            tokio::spawn(waiting_sessions::watch(Arc::clone(&self.desk), listener.clone()));
+        }
         let desk = Arc::clone(&self.desk);
         tokio::spawn(async move {
             loop {
@@ -140,20 +148,20 @@ fn asset(kind: &'static str, content: &'static str) -> Response {
 }
 
 async fn whole_page(State(shared): State<Shared>, uri: Uri) -> Response {
-    let version = shared.desk.settings.version;
+    let frame = shared.desk.settings.frame();
     let Some(view) = View::of(uri.path(), uri.query().unwrap_or_default()) else {
-        return problem(&View::Overview, version, &PageError::NotFound("There is no such page.".to_owned()));
+        return problem(&View::Overview, frame, &PageError::NotFound("There is no such page.".to_owned()));
     };
     let (desk, wanted) = (Arc::clone(&shared.desk), view.clone());
-    match tokio::task::spawn_blocking(move || desk.page(&wanted)).await {
-        Ok(Ok(page)) => Html(page.whole(&view, version)).into_response(),
-        Ok(Err(error)) => problem(&view, version, &error),
-        Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, "This page could not be made.\n").into_response(),
+    match tokio::task::spawn_blocking(move || desk.opened(&wanted)).await {
+        Ok(Ok(page)) => Html(page.whole(&view, frame)).into_response(),
+        Ok(Err(error)) => problem(&view, frame, &error),
+        Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, "This page could not be created.\n").into_response(),
     }
 }
 
 /// Why there is no page, in the frame of one.
-fn problem(view: &View, version: &str, error: &PageError) -> Response {
+fn problem(view: &View, frame: PageFrame, error: &PageError) -> Response {
     let status = match error {
         PageError::NotFound(_) => StatusCode::NOT_FOUND,
         PageError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
@@ -163,7 +171,7 @@ fn problem(view: &View, version: &str, error: &PageError) -> Response {
     let part =
         Part::new("problem", html! { section.empty { h1 { "Nothing to show" } p { (Shown(&said)) } } });
     let page = Page { title: "checkstone".to_owned(), parts: vec![part] };
-    (status, Html(page.whole(view, version))).into_response()
+    (status, Html(page.whole(view, frame))).into_response()
 }
 
 #[derive(Debug, Deserialize)]
@@ -194,14 +202,14 @@ async fn abort(
 ) -> Response {
     let is_ours = form.is_ok_and(|Form(form)| shared.door.is_form_key(&form.key));
     if !is_ours {
-        return (StatusCode::FORBIDDEN, "This form is not of this page: open the page again.\n")
+        return (StatusCode::FORBIDDEN, "This form is not from this page: open the page again.\n")
             .into_response();
     }
     let id = NotedRunId(id);
     let desk = Arc::clone(&shared.desk);
     match tokio::task::spawn_blocking(move || desk.abort(id)).await {
         Ok(Ok(())) => Redirect::to(&format!("/run/{}", id.0)).into_response(),
-        Ok(Err(error)) => problem(&View::Run(id), shared.desk.settings.version, &error),
+        Ok(Err(error)) => problem(&View::Run(id), shared.desk.settings.frame(), &error),
         Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, "The run could not be aborted.\n").into_response(),
     }
 }

@@ -61,7 +61,7 @@ fn facts(story: &SessionStory, settings: &PageSettings) -> Markup {
             dl.facts {
                 @if let Some(root) = &session.repository { div { dt { "repository" } dd { code { (Shown(&path(root))) } } } } @else if let Some(folder) = &session.directory { div { dt { "folder" } dd { code { (Shown(&path(folder))) } } } }
                 div { dt { "began" } dd { (words::time(session.started_at, &settings.time_zone)) } }
-                div { dt { "last sign of life" } dd { (words::time(card.last_sign, &settings.time_zone)) } }
+                div { dt { "last activity" } dd { (words::time(card.last_sign, &settings.time_zone)) } }
                 @if let Some(slug) = &session.slug { div { dt { "work item" } dd { (Shown(slug)) } } }
             }
             @if let Some(percent) = card.percent { (overview_page::context(percent)) }
@@ -247,7 +247,7 @@ fn rules(story: &VerdictStory) -> Markup {
         details data-key=(format!("rules-{}", story.recorded.id.0)) {
             summary.faint { "rules and their evidence" }
             @if explained.rules.is_empty() && explained.checks.is_empty() {
-                p.faint { "No rule was asked: the reason above was enough." }
+                p.faint { "No rule was evaluated: the reason above was enough." }
             }
             table.rules {
                 @for rule in &explained.rules { (rule_row(rule)) }
@@ -263,7 +263,7 @@ fn rules(story: &VerdictStory) -> Markup {
             }
             p.faint {
                 @match &explained.replay {
-                    Replay::Same => "Judged again from what was recorded: the same, bit for bit.",
+                    Replay::Same => "Judged again from the recorded inputs: the same, bit for bit.",
                     Replay::Different(again) => { "Judged again it is " (decision_word(again.decision)) ": " (Shown(&again.reason)) },
                     Replay::Impossible(why) => { "It cannot be judged again: " (Shown(why)) },
                 }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use changes::GitProgram;
 use jiff::tz::TimeZone;
 
+use crate::{TeamPlace, WaitingListener};
+
 #[derive(Clone, Debug)]
 pub struct PageSettings {
     /// Where the journal is.
@@ -17,4 +19,21 @@ pub struct PageSettings {
     /// In which times are shown.
     pub time_zone: TimeZone,
     pub version: &'static str,
+    /// The team that is shown, too.
+    pub team: Option<TeamPlace>,
+    /// Who hears of sessions that wait.
+    pub waiting: Option<WaitingListener>,
+}
+
+/// What stands around every page.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PageFrame {
+    pub(crate) version: &'static str,
+    pub(crate) has_team: bool,
+}
+
+impl PageSettings {
+    pub(crate) fn frame(&self) -> PageFrame {
+        PageFrame { version: self.version, has_team: self.team.is_some() }
+    }
 }

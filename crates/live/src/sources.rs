@@ -1,10 +1,11 @@
 //! What pages are made from: the journal, what is known of transcripts and of recorded verdicts, and files to be watched from now on.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use gate::Rule;
 use jiff::Timestamp;
-use journal::{Journal, JournalError, VerdictId};
+use journal::{Journal, JournalError, TurnId, VerdictId};
 
 use crate::file_watch::FileWatch;
 use crate::seen_transcript::SeenTranscripts;
@@ -13,6 +14,9 @@ use crate::settings::PageSettings;
 /// What is known beyond is read anew.
 const MOST_KEPT: usize = 2000;
 const MOST_RULES: usize = 20_000;
+
+/// The commands of so many verdicts are looked through.
+pub(crate) const LOOKED_THROUGH: usize = 2000;
 
 /// Why a page cannot be shown, in a sentence.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +36,8 @@ pub(crate) struct Drawers {
     /// A recorded verdict does not change.
     reasons: HashMap<VerdictId, String>,
     rules: HashMap<VerdictId, Vec<Rule>>,
+    /// The commands of a verdict, in small letters, one a line.
+    commands: HashMap<VerdictId, Box<str>>,
 }
 
 /// What a page is made from.
@@ -58,6 +64,33 @@ impl Sources<'_> {
         }
         self.drawers.reasons.insert(id, reason.clone());
         Ok(reason)
+    }
+
+    /// The turns of the last verdicts that ran a command with these words, the newest first.
+    pub(crate) fn turns_with_command(&mut self, words: &str) -> Result<Vec<TurnId>, JournalError> {
+        let Some(journal) = &mut self.journal else { return Ok(Vec::new()) };
+        let known = &mut self.drawers.commands;
+        if known.len() > 2 * LOOKED_THROUGH {
+            known.clear();
+        }
+        let words = words.to_lowercase();
+        journal.read(|reader| {
+            let mut found = Vec::new();
+            for (verdict, turn) in reader.last_verdicts(LOOKED_THROUGH)? {
+                let commands = match known.entry(verdict) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(place) => {
+                        let inputs = reader.inputs(verdict)?;
+                        let commands = inputs.map(|inputs| stop::recorded_commands(&inputs.bytes));
+                        place.insert(commands.unwrap_or_default().join("\n").to_lowercase().into())
+                    }
+                };
+                if commands.contains(&words) && !found.contains(&turn) {
+                    found.push(turn);
+                }
+            }
+            Ok(found)
+        })
     }
 
     /// The rules that spoke in recorded verdicts, each as often as it did.

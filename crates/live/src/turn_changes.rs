@@ -119,7 +119,7 @@ fn differences(
             (_, true, _) => (committed, None),
             (_, false, true) => (text_now(root, &file.path), None),
             (_, false, false) => {
-                (None, Some("Later turns came over it: its text at that time was not kept."))
+                (None, Some("Later turns changed it again: its text at that time was not kept."))
             }
         };
         FileDifference::of(
@@ -159,7 +159,7 @@ impl FileDifference {
         let mut difference = Self { path: file.path.to_string(), how, note, lines: Vec::new(), left_out: 0 };
         let before = before.unwrap_or_default();
         let Some(after) = after else {
-            difference.note = note.or(Some("Its text is not there any more, or it is no text."));
+            difference.note = note.or(Some("Its content is gone, or it is not text."));
             return difference;
         };
         if before.len().max(after.len()) > LARGEST {

@@ -23,6 +23,7 @@ pub(crate) enum View {
     AbortQuestion(NotedRunId),
     Workflows,
     History(HistoryFilter),
+    Team,
 }
 
 impl View {
@@ -43,6 +44,7 @@ impl View {
             ["run", id] => Self::Run(NotedRunId(number(id)?)),
             ["run", id, "abort"] => Self::AbortQuestion(NotedRunId(number(id)?)),
             ["workflows"] => Self::Workflows,
+            ["team"] => Self::Team,
             ["history"] => Self::History(HistoryFilter {
                 agent: value(query, "agent"),
                 repository: value(query, "repository").map(PathBuf::from),
@@ -60,6 +62,7 @@ impl View {
             Self::Runs | Self::Run(_) | Self::AbortQuestion(_) => "/runs",
             Self::Workflows => "/workflows",
             Self::History(_) => "/history",
+            Self::Team => "/team",
         }
     }
 }

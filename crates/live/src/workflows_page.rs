@@ -32,7 +32,7 @@ pub(crate) fn page(sources: &mut Sources<'_>) -> Result<Page, PageError> {
         parts.push(Part::new(id, repository(root, &listed, &problems, sources)));
     }
     if parts.len() == 1 {
-        let nothing = html! { section.empty { p { "No repository has a workflow: " code { "checkstone workflow start" } " begins one." } } };
+        let nothing = html! { section.empty { p { "No repository has a workflow: " code { "checkstone workflow start" } " starts one." } } };
         parts.push(Part::new("nothing", nothing));
     }
     Ok(Page { title: "Workflows · checkstone".to_owned(), parts })

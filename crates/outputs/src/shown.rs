@@ -119,7 +119,7 @@ pub enum ErrorKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NotStarted {
-    /// As the shell or the program itself names it; empty if nobody does.
+    /// As the shell or the program itself names it; empty if neither does.
     pub program: String,
     /// Counted from 1.
     pub line: u64,

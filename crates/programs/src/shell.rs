@@ -67,6 +67,9 @@ pub struct SimpleCommand {
     /// Whether a failure of the whole can come from this one.
     pub suspect: bool,
     pub output: Output,
+    /// What it prints as errors goes elsewhere: some runners report everything there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hides_errors: bool,
     /// Files that it changes, makes or removes.
     #[serde(default, skip_serializing_if = "Touched::is_nothing")]
     pub edits: Touched,
@@ -163,7 +166,7 @@ impl Intents {
         }
     }
 
-    /// Empty where nothing was understood.
+    /// Empty if nothing was understood.
     pub fn commands(&self) -> &[SimpleCommand] {
         match self {
             Self::Understood(commands) => commands,

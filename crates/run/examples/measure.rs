@@ -32,7 +32,8 @@ use run::surroundings::Surroundings;
 use rustix::process::{Pid, Signal as ProcessSignal, kill_process, kill_process_group};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use supervise::{
-    Cause, Command, Controls, Ending, Grace, Isolation, Limits, Observed, Signal, SpawnError, Supervised,
+    Cause, Command, Controls, Ending, Grace, Isolated, Isolation, Limits, Observed, Signal, SpawnError,
+    Supervised,
 };
 
 /// Five processes: one in a session of its own, two that lost their parents, one stopped; all ignore what can be ignored.
@@ -46,12 +47,6 @@ const ADVERSARY: &str = "trap '' INT TERM HUP
 const FORKING: &str = "i=0; while [ $i -lt 150 ]; do (while :; do sleep 0.01; done) & i=$((i+1)); done
     echo '[INFO:ready]'; wait";
 const STUCK: &str = "trap '' INT TERM; while :; do sleep 1; done";
-
-const WAYS: [(&str, Isolation); 3] = [
-    ("pid-namespace", Isolation::PidNamespace),
-    ("user-namespace", Isolation::UserNamespace),
-    ("subreaper", Isolation::Subreaper),
-];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -126,7 +121,17 @@ fn ways() -> Vec<(&'static str, Isolation)> {
         Err(SpawnError::Isolate { .. }) => false,
         Err(error) => panic!("{error:?}"),
     };
-    WAYS.into_iter().filter(|(_, isolation)| allowed(*isolation)).collect()
+    let ways = Isolated::ALL.iter().map(|way| (short_name(*way), Isolation::Only(*way)));
+    ways.filter(|(_, isolation)| allowed(*isolation)).collect()
+}
+
+/// One word.
+fn short_name(way: Isolated) -> &'static str {
+    match way.name() {
+        "PID namespace" => "pid-namespace",
+        "PID namespace in a user namespace" => "user-namespace",
+        other => other,
+    }
 }
 
 fn watched(bench: &Bench, argv: &[&str], isolation: Isolation, limits: &Limits) -> Ending {
@@ -204,7 +209,7 @@ fn only_read(writer: &mut std::process::Command, kept: Option<&File>) -> u64 {
     const ROUND: u64 = 8 << 20;
     let mut child = writer.stdout(Stdio::piped()).spawn().expect("a writer");
     let mut pipe = child.stdout.take().expect("its output");
-    let _ = rustix::pipe::fcntl_setpipe_size(&pipe, 1 << 20);
+    machine::widen_pipe(&pipe, 1 << 20);
     let mut buffer = vec![0; 256 * 1024];
     let mut total = 0;
     loop {

@@ -40,7 +40,7 @@ use crate::stage_work::SessionState;
 pub(crate) use ending::in_words;
 
 /// The file in an attempt's folder that says what it was known by.
-const FINGERPRINT: &str = "fingerprint";
+pub(crate) const FINGERPRINT: &str = "fingerprint";
 /// How the reason ends of an attempt under which something changed.
 pub(crate) const WHILE_IT_RAN: &str = "while it ran";
 

@@ -2,17 +2,19 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use checkpoint::layout::Layout;
-use database::{CommittedEvent, Connection, DatabaseAddress, DatabaseError, HeldRun, RunKey};
+use database::{CommittedEvent, Connection, DatabaseAddress, DatabaseError, HeldRun, RecordedRun, RunKey};
 use files::{FileError, Lock, atomic_file};
 use lease::LeaseError;
 
 use crate::event::{Event, What};
-use crate::hold::{HoldError, RunHold, TakeError};
+use crate::hold::{self, HoldError, RunHold, TakeError};
 use crate::publish::{self, PublishError};
 use crate::state::StageState;
+
+const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 
 /// Where the records of a project's runs are.
 #[derive(Clone, Debug)]
@@ -41,13 +43,14 @@ struct DatabaseHold {
     _lock: Option<Lock>,
 }
 
+fn key(layout: &Layout, setting: &DatabaseSetting) -> RunKey {
+    let (title, run) = (layout.title().to_owned(), layout.run().to_owned());
+    RunKey { project: setting.project.clone(), title, run }
+}
+
 pub(crate) fn take(layout: &Layout, setting: &DatabaseSetting) -> Result<Arc<dyn RunHold>, TakeError> {
     let failed = |error: DatabaseError| TakeError::Database(Box::new(error));
-    let key = RunKey {
-        project: setting.project.clone(),
-        title: layout.title().to_owned(),
-        run: layout.run().to_owned(),
-    };
+    let key = key(layout, setting);
     let connection = Connection::open(&setting.address).map_err(failed)?;
     match HeldRun::take(connection, key, setting.length).map_err(failed)? {
         Ok(held) => {
@@ -110,18 +113,57 @@ fn committed(event: &Event, line: &[u8]) -> CommittedEvent {
     CommittedEvent { sequence: event.sequence, line: String::from_utf8_lossy(line).into_owned(), begun }
 }
 
-/// Writes the records of runs that are not in this folder yet, so that they are found here as well.
+/// Writes the records of runs of which this folder has nothing, or less than the database, so that they are found here as they are.
+/// Those that somebody has in hand are known as such from then on.
 pub fn bring_missing(root: &Path, setting: &DatabaseSetting) -> Result<(), BringError> {
     let mut connection = Connection::open(&setting.address)?;
     database::migrate(&mut connection)?;
-    for key in database::runs_of(&mut connection, &setting.project)? {
+    for recorded in database::runs_of(&mut connection, &setting.project)? {
         // A name that cannot be one of a run here leads nowhere.
-        let Ok(layout) = Layout::new(root, &key.title, &key.run) else { continue };
-        if layout.events().symlink_metadata().is_ok() {
-            continue;
-        }
-        publish::make_folder(root, &layout.run_checkpoints())?;
-        atomic_file::write(&layout.events(), &database::record_of(&mut connection, &key)?, 0o644)?;
+        let Ok(layout) = Layout::new(root, &recorded.key.title, &recorded.key.run) else { continue };
+        bring(&mut connection, &layout, &recorded)?;
     }
     Ok(())
+}
+
+/// An engine of this folder that has the file open finds out that it was replaced, and takes the new one (`Recorder`).
+fn bring(connection: &mut Connection, layout: &Layout, recorded: &RecordedRun) -> Result<(), BringError> {
+    hold::note_distant_owner(layout, recorded.owner.as_ref().map(ToString::to_string));
+    let here = layout.events().symlink_metadata().map_or(0, |metadata| metadata.len());
+    // Whoever has it in hand here is about to write the rest.
+    if here >= recorded.bytes || hold::is_taken_here(layout) {
+        return Ok(());
+    }
+    publish::make_folder(layout.root(), &layout.run_checkpoints())?;
+    let record = database::record_of(connection, &recorded.key)?;
+    Ok(atomic_file::write(&layout.events(), &record, 0o644)?)
+}
+
+/// A run that an engine of another host may have in hand, followed by the database.
+#[derive(Debug)]
+pub struct DistantRun {
+    connection: Connection,
+    key: RunKey,
+    layout: Layout,
+    looked: Option<Instant>,
+}
+
+impl DistantRun {
+    pub fn open(layout: &Layout, setting: &DatabaseSetting) -> Result<Self, BringError> {
+        let connection = Connection::open(&setting.address)?;
+        Ok(Self { connection, key: key(layout, setting), layout: layout.clone(), looked: None })
+    }
+
+    /// Brings what is new into the record here, once a second at most.
+    pub fn look(&mut self) -> Result<(), BringError> {
+        if self.looked.is_some_and(|looked| looked.elapsed() < BETWEEN_LOOKS) {
+            return Ok(());
+        }
+        let recorded = database::recorded_run(&mut self.connection, &self.key)?;
+        if let Some(recorded) = recorded {
+            bring(&mut self.connection, &self.layout, &recorded)?;
+        }
+        self.looked = Some(Instant::now());
+        Ok(())
+    }
 }

@@ -95,13 +95,13 @@ pub enum EngineError {
     Plan(Problems),
     #[error(transparent)]
     Name(#[from] NameError),
-    #[error("`{name}` cannot be the name of a run: checkstone puts something else there")]
+    #[error("`{name}` cannot be the name of a run: checkstone uses that name for something else")]
     Reserved { name: String },
-    #[error("there is a run `{run}` of `{title}` already")]
+    #[error("there is already a run `{run}` of `{title}`")]
     Exists { title: String, run: String },
-    #[error("the run is in the hands of {owner}")]
+    #[error("the run is in use by {owner}")]
     Busy { owner: String },
-    #[error("cannot take the run in hand")]
+    #[error("cannot take over the run")]
     Take(#[source] TakeError),
     #[error(transparent)]
     Record(#[from] RecordError),
@@ -113,7 +113,7 @@ pub enum EngineError {
         "{survivors} processes of the last attempt of `{stage}` cannot be stopped: they belong to another user"
     )]
     Survivors { stage: String, survivors: u32 },
-    #[error("the plan is for `{found}`, and the run is one of `{expected}`")]
+    #[error("the plan is for `{found}`, but the run is one of `{expected}`")]
     OtherTitle { found: String, expected: String },
     #[error("there is no stage `{stage}` in the plan")]
     NoStage { stage: String },
@@ -123,7 +123,7 @@ pub enum EngineError {
     NoSlurm(#[from] NoSlurmError),
     #[error(transparent)]
     EndJobs(#[from] EndJobsError),
-    #[error("cannot begin an attempt")]
+    #[error("cannot start an attempt")]
     Submit(#[source] std::io::Error),
     #[error("cannot control a stage")]
     Controls(#[source] std::io::Error),

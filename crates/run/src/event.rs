@@ -32,7 +32,7 @@ pub struct Event {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum What {
-    /// The first line: all that is needed to go on with the run elsewhere.
+    /// The first line: all that is needed to continue the run elsewhere.
     RunPlanned {
         format: u32,
         report_title: String,
@@ -45,7 +45,7 @@ pub enum What {
         set: Vec<String>,
         surroundings: Surroundings,
     },
-    /// The plan file or the parameters were changed before the run went on.
+    /// The plan file or the parameters were changed before the run continued.
     PlanChanged {
         plan: String,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -57,7 +57,7 @@ pub enum What {
         stage_id: String,
         instances: Vec<InstanceNote>,
     },
-    /// A supervisor took the run in hand.
+    /// A supervisor took over the run.
     RunTaken {
         process: u32,
         jobs: usize,
@@ -78,14 +78,14 @@ pub enum What {
         /// What an attempt that begins is known by on the cluster that carries it out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token: Option<String>,
-        /// How the attempt ended, where it did.
+        /// How the attempt ended, if it did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ending: Option<Ending>,
-        /// What was accepted, where the stage completed.
+        /// What was accepted, if the stage completed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         accepted: Option<Accepted>,
     },
-    /// It completed before, and everything of it is as it was.
+    /// It completed before, and nothing in it has changed.
     StageReused {
         stage_id: String,
         restored: Vec<String>,
@@ -105,7 +105,7 @@ pub enum What {
         attempt: u32,
         signal: String,
     },
-    /// The machine or the stage stood still for so long, which is not counted.
+    /// The machine or the stage was suspended for this long, which is not counted.
     Suspended {
         stage_id: String,
         attempt: u32,
@@ -121,10 +121,10 @@ pub enum What {
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         created_at: Timestamp,
         artifacts: usize,
-        /// Saved while the stage was running, at its own word.
+        /// Saved while the stage was running, when it asked for it.
         mid_stage: bool,
     },
-    /// The checkpoint that a resumed run goes on from; null where there is no valid one.
+    /// The checkpoint that a resumed run continues from; null if there is no valid one.
     ResumedFrom {
         checkpoint_id: Option<String>,
         stage_id: Option<String>,

@@ -65,6 +65,9 @@ pub(crate) trait Executor {
     /// Whether whoever carried out the last Python stage has its session still.
     fn holds(&self, session: &str) -> bool;
 
+    /// The run is complete: whatever was only needed until then may go.
+    fn completed(&mut self) {}
+
     /// Nothing can be recorded any more, so that nothing may go on which the next engine could not find.
     fn let_go(&mut self);
 }

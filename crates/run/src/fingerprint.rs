@@ -10,6 +10,9 @@ use files::{FileError, Links, regular_file};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{Kind, Plan, Program, Python, Stage};
+#[cfg(feature = "planted-faults")]
+use crate::planted_fault;
+use crate::planted_fault::{Oversight, overlooks};
 use crate::project_code::StageCode;
 
 #[derive(Serialize)]
@@ -112,12 +115,60 @@ pub fn of_stage(
         }),
     };
     // Strings and paths from a text are always JSON.
-    hash::of_bytes(&serde_json::to_vec(&basis).unwrap_or_default())
+    hash::of_bytes(&basis.written().unwrap_or_default())
+}
+
+impl Basis<'_> {
+    #[cfg(not(feature = "planted-faults"))]
+    fn written(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(self)
+    }
+
+    #[cfg(feature = "planted-faults")]
+    fn written(&self) -> serde_json::Result<Vec<u8>> {
+        let mut parts = serde_json::to_value(self)?;
+        if let (Some(left_out), Some(parts)) = (planted_fault::part_left_out(), parts.as_object_mut()) {
+            parts.shift_remove(left_out);
+        }
+        serde_json::to_vec(&parts)
+    }
+}
+
+/// What a fingerprint is made of, by the names that the parts have there.
+#[cfg(feature = "planted-faults")]
+pub(crate) fn part_names() -> Vec<String> {
+    let (nothing, one) = (Program::Words(Vec::new()), BTreeMap::from([Default::default()]));
+    // A part that may be absent is there.
+    let whole = Basis {
+        version: 1,
+        stage: "",
+        command: &nothing,
+        verify: Some(&nothing),
+        environment: &[],
+        directory: Path::new(""),
+        outputs: Vec::new(),
+        inputs: &[],
+        scripts: &[],
+        modules: &one,
+        dependencies: &BTreeMap::from([Default::default()]),
+        kernel: Some(KernelBasis {
+            kind: "",
+            interpreter: Some(""),
+            seed: Some(0),
+            variables: true,
+            session: Some(""),
+        }),
+    };
+    let parts = serde_json::to_value(&whole).unwrap_or_default();
+    parts.as_object().into_iter().flat_map(|parts| parts.keys().cloned()).collect()
 }
 
 /// What an accepted attempt is known by. Another one may have left other variables or other files, although its fingerprint is the
 /// same.
 pub(crate) fn of_attempt(fingerprint: &str, run: &str, attempt: u32) -> String {
+    if overlooks(Oversight::Attempt) {
+        return fingerprint.to_owned();
+    }
     hash::of_bytes(format!("{fingerprint} {run} {attempt}").as_bytes())
 }
 

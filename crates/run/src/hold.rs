@@ -3,9 +3,10 @@
 //! reach everywhere there: every commit of the record checks its token. With a database it is a lease in that, and what is committed
 //! there is the record; the file beside the run is a copy for those who read.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use checkpoint::layout::Layout;
@@ -37,7 +38,7 @@ const LAST_MOMENTS: Duration = Duration::from_secs(1);
 pub enum HoldError {
     #[error("the run was taken over by {owner}: nothing more is recorded here")]
     Lost { owner: String },
-    #[error("cannot find out whether the run is still in the hands of this process")]
+    #[error("cannot tell whether this process still owns the run")]
     Lease(#[source] LeaseError),
     #[error("nothing more can be recorded in the database of the run")]
     Database(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -161,31 +162,37 @@ fn lock(layout: &Layout) -> Result<Arc<dyn RunHold>, TakeError> {
     }
 }
 
+/// Runs that engines of other hosts have in hand, by their folders, each with its owner: as the database said when it was last asked.
+static DISTANT_OWNERS: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
+
+#[cfg(feature = "postgres")]
+pub(crate) fn note_distant_owner(layout: &Layout, owner: Option<String>) {
+    let mut owners = DISTANT_OWNERS.lock().unwrap_or_else(PoisonError::into_inner);
+    match owner {
+        Some(owner) => drop(owners.insert(layout.run_checkpoints(), owner)),
+        None => drop(owners.remove(&layout.run_checkpoints())),
+    }
+}
+
+/// Who has the run in hand by the database, and not by anything in this folder.
+pub fn distant_owner(layout: &Layout) -> Option<String> {
+    let owners = DISTANT_OWNERS.lock().unwrap_or_else(PoisonError::into_inner);
+    owners.get(&layout.run_checkpoints()).cloned().filter(|_| !is_taken_here(layout))
+}
+
 /// Whether a process has the run in hand now; of a lease, as far as can be told without waiting.
 pub fn is_taken(layout: &Layout) -> bool {
+    is_taken_here(layout) || distant_owner(layout).is_some()
+}
+
+/// By what lies in this folder.
+pub(crate) fn is_taken_here(layout: &Layout) -> bool {
     // Asking must not make a folder or a file where there is none.
     let is_locked = layout.lock().symlink_metadata().is_ok()
         && matches!(Lock::acquire(&layout.lock(), Duration::ZERO), Err(LockError::Busy { .. }));
     is_locked || (layout.lease().symlink_metadata().is_ok() && lease::owner_in(&layout.lease()).is_some())
 }
 
-/// File systems that other hosts may see as well. What is only mistaken for one costs a lease instead of a lock.
 fn is_shared(path: &Path) -> bool {
-    const SHARED: [u64; 13] = [
-        0x6969,      // NFS
-        0x517b,      // SMB
-        0xff53_4d42, // CIFS
-        0xfe53_4d42, // SMB 2
-        0x0bd0_0bd0, // Lustre
-        0x4750_4653, // GPFS
-        0x00c3_6400, // Ceph
-        0x1983_0326, // BeeGFS
-        0x5346_414f, // AFS
-        0xaad7_aaea, // PanFS
-        0x2003_0528, // OrangeFS
-        0x0102_1997, // 9P
-        0x6573_5546, // FUSE: sshfs, Gluster and others
-    ];
-    let kind = Folder::open(path).ok().and_then(|folder| rustix::fs::fstatfs(folder.as_file()).ok());
-    kind.is_some_and(|stat| SHARED.contains(&((stat.f_type as u64) & 0xffff_ffff)))
+    Folder::open(path).is_ok_and(|folder| machine::is_seen_by_other_hosts(folder.as_file()))
 }

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::event::Accepted;
 use crate::fingerprint;
 use crate::plan::{Input, InputSource, Plan, Scalar};
+use crate::planted_fault::{Oversight, overlooks};
 use crate::project_code::is_executable;
 use crate::publish::{self, PublishError};
 
@@ -35,8 +36,8 @@ impl Maker {
     /// What counts in a folder.
     fn entries(self, folder: &Path, most: usize) -> Result<Vec<String>, PublishError> {
         match self {
-            Self::Person => publish::entries_up_to(folder, most),
-            Self::Stage => publish::files_up_to(folder, most),
+            Self::Person if !overlooks(Oversight::EmptyFolders) => publish::entries_up_to(folder, most),
+            _ => publish::files_up_to(folder, most),
         }
     }
 }
@@ -79,7 +80,11 @@ impl InputContent {
             Self::One(path, maker) => identity(path, *maker, most_files),
             Self::Gathered(all) => {
                 let each = all.iter().map(|one| {
-                    Some((&one.stage, &one.parameters, identity(&one.path, Maker::Stage, most_files)?))
+                    Some((
+                        &one.stage,
+                        counted(&one.parameters),
+                        identity(&one.path, Maker::Stage, most_files)?,
+                    ))
                 });
                 digest(&each.collect::<Option<Vec<_>>>()?)
             }
@@ -104,9 +109,37 @@ impl InputContent {
             Self::One(path, maker) => reader.read(path, *maker),
             Self::Gathered(all) => {
                 let each = all.iter().map(|one| Ok((one, reader.read(&one.path, Maker::Stage)?)));
-                together(each.collect::<io::Result<_>>()?, |one, part| (&one.stage, &one.parameters, part))
+                together(each.collect::<io::Result<_>>()?, |one, part| {
+                    (&one.stage, counted(&one.parameters), part)
+                })
             }
         }
+    }
+
+    /// All files that it consists of, and the folders that are to be there, also if nothing is in them.
+    pub(crate) fn files_and_folders(
+        &self,
+        most_files: usize,
+    ) -> Result<(Vec<PathBuf>, Vec<PathBuf>), PublishError> {
+        let all: Vec<(&PathBuf, Maker)> = match self {
+            Self::One(path, maker) => vec![(path, *maker)],
+            Self::Gathered(all) => all.iter().map(|one| (&one.path, Maker::Stage)).collect(),
+        };
+        let (mut files, mut folders) = (Vec::new(), Vec::new());
+        for (path, maker) in all {
+            if !path.is_dir() {
+                files.push(path.clone());
+                continue;
+            }
+            folders.push(path.clone());
+            for entry in maker.entries(path, most_files)? {
+                match entry.strip_suffix('/') {
+                    Some(folder) => folders.push(path.join(folder)),
+                    None => files.push(path.join(entry)),
+                }
+            }
+        }
+        Ok((files, folders))
     }
 
     /// As a person names it.
@@ -128,6 +161,12 @@ impl InputContent {
         fs_err::write(&list, lines)?;
         Ok(list)
     }
+}
+
+/// What an instance was run for counts although its output may not show it: whoever gathers it is told.
+fn counted(parameters: &BTreeMap<String, Scalar>) -> &BTreeMap<String, Scalar> {
+    static NONE: BTreeMap<String, Scalar> = BTreeMap::new();
+    if overlooks(Oversight::GatheredParameters) { &NONE } else { parameters }
 }
 
 /// All gathered inputs of a stage as one JSON document; `None` if it has none.
@@ -179,7 +218,8 @@ impl InputReader<'_> {
             // A link is not known by what it leads to.
             let identity = content.identity.map(|identity| identity.to_string());
             let identity = identity.filter(|identity| publish::identity(path).as_ref() == Some(identity));
-            let sha256 = match maker == Maker::Person && is_executable(path) {
+            let is_program = maker == Maker::Person && is_executable(path);
+            let sha256 = match is_program && !overlooks(Oversight::ExecutableBit) {
                 true => hash::of_bytes(format!("{} executable", content.sha256).as_bytes()),
                 false => content.sha256,
             };
@@ -191,7 +231,9 @@ impl InputReader<'_> {
             false => self.read(&path.join(entry), maker),
         };
         let each = entries.iter().map(|entry| Ok((entry, read(entry)?)));
-        together(each.collect::<io::Result<_>>()?, |entry, part| (entry, part))
+        let is_nameless = maker == Maker::Person && overlooks(Oversight::NamesInFolder);
+        let name = |entry| if is_nameless { "" } else { entry };
+        together(each.collect::<io::Result<_>>()?, |entry: &String, part| (name(entry), part))
     }
 }
 
@@ -222,7 +264,7 @@ pub(crate) fn accepted_sha256<'a>(
             let each = stages.iter().map(|place| {
                 let stage = plan.stages.get(*place)?;
                 let parameters: BTreeMap<String, Scalar> = stage.parameters.iter().cloned().collect();
-                Some((&stage.id, parameters, of_stage(*place, path)?))
+                Some((&stage.id, counted(&parameters).clone(), of_stage(*place, path)?))
             });
             digest(&each.collect::<Option<Vec<_>>>()?)
         }

@@ -9,16 +9,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use checkpoint::FileHashes;
 use checkpoint::layout::{Layout, NameError};
 use checkpoint::manifest::Artifact;
+use checkpoint::{FileHashes, RemoteError};
 use files::{FileError, Links, atomic_file, regular_file};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use supervise::{Controls, Isolation};
 
 use crate::PythonSession;
-use crate::attempt::{CheckpointsBy, EarlierArtifact, Job, PreparedAttempt, SessionBefore};
+use crate::attempt::{
+    Cause, CheckpointsBy, EarlierArtifact, Job, PreparedAttempt, SessionBefore, Unaccepted,
+};
+use crate::exchange::{CarriedFiles, ExchangeStore, array_name, object_name};
 use crate::fingerprint::Preceding;
 use crate::hold::AloneHold;
 use crate::plan::{InputSource, Place, Plan, Python, Scalar, Stage, lossless};
@@ -57,6 +60,8 @@ pub enum JobFileError {
     NoSecret { name: String },
     #[error("cannot write to `{}`", path.display())]
     Append { path: PathBuf, source: io::Error },
+    #[error("`{name}` cannot be exchanged")]
+    Exchange { name: String, source: RemoteError },
 }
 
 /// Everything that an attempt needs, and nothing that changes while it runs.
@@ -87,6 +92,9 @@ pub(crate) struct JobFile {
     is_trusted: bool,
     /// Environment variables of the stage whose values are secrets: the job's own environment has them.
     withheld: Vec<String>,
+    /// What it needs of its project, for a node that does not see that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) carried: Option<CarriedFiles>,
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -153,6 +161,7 @@ impl JobFile {
             execution_count: job.execution_count,
             is_trusted,
             withheld,
+            carried: None,
         })
     }
 
@@ -184,6 +193,34 @@ impl JobFile {
 
     pub(crate) fn write(&self, folder: &Path) -> Result<(), JobFileError> {
         write_json(&folder.join(JOB), self)
+    }
+
+    /// One that came by another way than a file; `name` is what it is called there.
+    pub(crate) fn of_bytes(name: &str, bytes: &[u8]) -> Result<Self, JobFileError> {
+        let path = PathBuf::from(name);
+        let file: Self = serde_json::from_slice(bytes)
+            .map_err(|source| JobFileError::Damaged { path: path.clone(), source })?;
+        match file.version {
+            VERSION => Ok(file),
+            found => Err(JobFileError::OtherVersion { path, found }),
+        }
+    }
+
+    /// The same with another folder in the place of its project's.
+    pub(crate) fn moved_to(mut self, root: &Path) -> Self {
+        let before = std::mem::replace(&mut self.root, root.to_owned());
+        let variables = self.session.iter_mut().flat_map(|session| &mut session.variables);
+        for artifact in self.earlier.iter_mut().chain(variables) {
+            if let Ok(inner) = artifact.path.strip_prefix(&before) {
+                artifact.path = root.join(inner);
+            }
+        }
+        self
+    }
+
+    /// Where its attempt has its files.
+    pub(crate) fn folder(&self) -> Result<PathBuf, JobFileError> {
+        Ok(Layout::new(&self.root, &self.title, &self.run)?.attempt(&self.stage.id, self.attempt)?)
     }
 
     /// The variables that stand in no file, with their values.
@@ -294,6 +331,25 @@ impl JobReference {
         Self { job_file: folder.join(JOB), token: token.to_owned() }
     }
 
+    /// As an exchange without a shared folder knows it.
+    pub(crate) fn of_exchange(token: &str) -> Self {
+        Self { job_file: object_name(token, JOB).into(), token: token.to_owned() }
+    }
+
+    /// One of an array's, in the list that was exchanged.
+    pub fn of_exchanged_list(
+        store: &dyn ExchangeStore,
+        token: &str,
+        index: usize,
+    ) -> Result<Option<Self>, JobFileError> {
+        let name = array_name(token);
+        let bytes =
+            store.get(&name).map_err(|source| JobFileError::Exchange { name: name.clone(), source })?;
+        let all: Vec<Self> = serde_json::from_slice(&bytes.unwrap_or_default())
+            .map_err(|source| JobFileError::Damaged { path: name.into(), source })?;
+        Ok(all.into_iter().nth(index))
+    }
+
     /// One of an array's.
     pub fn of_list(list: &Path, index: usize) -> Result<Option<Self>, JobFileError> {
         let all: Vec<Self> = read_json(list)?;
@@ -325,6 +381,16 @@ impl ClaimFile {
             serde_json::to_vec(self).map_err(io::Error::from).and_then(|bytes| file.write_all(&bytes));
         written.map_err(|source| JobFileError::Append { path, source })?;
         Ok(true)
+    }
+
+    /// The same where an object is made only if there is none. If the answer to a first try was lost, what is there is this one.
+    pub(crate) fn claim_by(&self, store: &dyn ExchangeStore, token: &str) -> Result<bool, JobFileError> {
+        let name = object_name(token, CLAIM);
+        let failed = |source| JobFileError::Exchange { name: name.clone(), source };
+        let bytes = serde_json::to_vec(self)
+            .map_err(|source| JobFileError::Damaged { path: CLAIM.into(), source })?;
+        Ok(store.put_new(&name, &bytes).map_err(failed)?
+            || store.get(&name).map_err(failed)?.is_some_and(|there| there == bytes))
     }
 
     pub(crate) fn read(folder: &Path) -> Option<Self> {
@@ -360,6 +426,26 @@ impl OutcomeFile {
     ) -> Result<(), JobFileError> {
         let outcome = Self { version: VERSION, token: token.to_owned(), prepared, cells };
         write_json(&folder.join(OUTCOME), &outcome)
+    }
+
+    /// The one in a folder, to be sent elsewhere; `why` is added to the reason of a failure.
+    pub(crate) fn bytes_in(folder: &Path, token: &str, why: Option<String>) -> Result<Vec<u8>, JobFileError> {
+        let path = folder.join(OUTCOME);
+        let mut outcome: Self = read_json(&path)?;
+        token.clone_into(&mut outcome.token);
+        if let (Some(why), Err(unaccepted)) = (why, &mut outcome.prepared.result) {
+            unaccepted.reason = format!("{}; {why}", unaccepted.reason);
+        }
+        serde_json::to_vec(&outcome).map_err(|source| JobFileError::Damaged { path, source })
+    }
+
+    /// Of an attempt that failed before it could write anything.
+    pub(crate) fn of_failure(token: &str, reason: String) -> Result<Vec<u8>, JobFileError> {
+        let result = Err(Unaccepted { cause: Cause::Failed, reason });
+        let prepared = PreparedAttempt { ending: None, result, session_after_failure: None };
+        let (token, cells) = (token.to_owned(), ShownCells::default());
+        serde_json::to_vec(&Self { version: VERSION, token, prepared, cells })
+            .map_err(|source| JobFileError::Damaged { path: OUTCOME.into(), source })
     }
 
     /// None where it is another attempt's.

@@ -61,13 +61,13 @@ impl MarkerLimit {
         let mut told = Vec::new();
         if self.progress.left_out > 0 {
             told.push(format!(
-                "{} about its progress are only in its output: {PROGRESS_A_SECOND} a second are recorded, and {MOST} of an attempt",
+                "{} about its progress are only in its output: at most {PROGRESS_A_SECOND} a second are recorded, and {MOST} per attempt",
                 counted(self.progress.left_out, "marker")
             ));
         }
         if self.results.left_out > 0 {
             told.push(format!(
-                "{} are only in its output, and missing in the report: {MOST} of an attempt are recorded; \
+                "{} are only in its output, and missing in the report: at most {MOST} per attempt are recorded; \
                  write figures into `metrics.json`",
                 counted(self.results.left_out, "marker")
             ));

@@ -252,7 +252,7 @@ impl Inspection<'_> {
             Some(file) => Place { file: file.as_str().into(), line: *line, column: 1 },
             None => self.plan.cell_place(&source.stage, *line),
         };
-        place.problem(format!("the code of `{}` is no Python: {message}", source.stage))
+        place.problem(format!("the code of `{}` is not valid Python: {message}", source.stage))
     }
 
     fn told_of_misplaced(&self, source: &Source, module: &str, elsewhere: &Path) -> Missing {

@@ -137,7 +137,7 @@ pub fn of_resume(plan: &Plan, layout: &Layout, record: &Record, again: &[String]
         let (run, id, accepted_here) = (layout.clone(), stage.id.clone(), accepted.clone());
         let made = EarlierStage { run, id, parameters, accepted: accepted_here };
         if is_wanted {
-            return Err(Unmade::new(Would::Run, "it is wanted again"));
+            return Err(Unmade::new(Would::Run, "it was requested again"));
         }
         before.runs_first.as_deref().map_or(Ok(()), |first| Err(waits_for(first)))?;
         let now = known.look(stage, &accepted, &before.preceding).ok_or_else(unreadable)?;
@@ -151,14 +151,14 @@ pub fn of_resume(plan: &Plan, layout: &Layout, record: &Record, again: &[String]
                 true => Err(Unmade::new(Would::Run, changes)),
                 false if stage_parts::is_for_other_parameters(&accepted, stage) => Err(Unmade::new(
                     Would::Refuse,
-                    "it is not retryable, and was run for other parameters; `--again` runs it all the same",
+                    "it is not retryable, and was run for other parameters; `--again` runs it anyway",
                 )),
-                false => Ok((made, format!("as it was, although {changes}: it is not retryable"))),
+                false => Ok((made, format!("kept, although {changes}: it is not retryable"))),
             };
         }
         match lost_output(layout, &stage.id, &accepted) {
             Some(path) if may_run => Err(Unmade::new(Would::Run, format!("output `{path}` is missing"))),
-            _ => Ok((made, "as it was".to_owned())),
+            _ => Ok((made, "unchanged".to_owned())),
         }
     })
     .outlook()
@@ -241,7 +241,7 @@ fn unfinished(here: &StageRecord, may_run: bool) -> Unmade {
     match here.state {
         _ if !may_run => Unmade::new(
             Would::Refuse,
-            "it is not retryable, and was begun before; `--again` runs it all the same",
+            "it is not retryable, and was started before; `--again` runs it anyway",
         ),
         StageState::Pending if here.attempt == 0 => never_run(),
         StageState::Failed => Unmade::new(Would::Run, format!("it failed: {}", reason.unwrap_or("unknown"))),

@@ -105,7 +105,7 @@ pub struct RunListOutput {
 pub struct ListedRun {
     pub run: String,
     pub title: String,
-    /// `RUNNING` while a process has it in hand, `DAMAGED` if its record cannot be read, or the state of the run.
+    /// `RUNNING` while a process drives it, `DAMAGED` if its record cannot be read, or the state of the run.
     pub state: String,
     /// Null if its record cannot be read.
     pub completed_stages: Option<usize>,
@@ -123,14 +123,14 @@ pub struct RunPruneOutput {
     /// The newest first; with `--dry-run` those that would be.
     pub removed: Vec<PrunedRun>,
     pub kept: usize,
-    /// Those of them that would have gone, but for what they have on a cluster.
+    /// Those of them that would have been removed if they had nothing on a cluster.
     pub on_cluster: Vec<RunOnCluster>,
     pub freed_files: usize,
     /// On the disk. With `--dry-run` without what only those runs hold in the store.
     pub freed_bytes: u64,
 }
 
-/// A run that nobody has in hand, and that is not over on its cluster.
+/// A run that no process drives, and that is not over on its cluster.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunOnCluster {
@@ -158,7 +158,7 @@ impl ListedRun {
         let record = Record::read(&found.layout.events()).ok();
         let state = match &record {
             _ if control::is_taken(&found.layout) => "RUNNING",
-            Some(record) => record.state.name(),
+            Some(record) => record.state_left_behind().name(),
             None => "DAMAGED",
         };
         let is_done = |stage: &&StageRecord| stage.state == StageState::Completed;

@@ -23,7 +23,7 @@ use expansion::{Expansion, WrittenPlan};
 use keys::ClusterLayer;
 
 pub(crate) use expansion::SessionTurn;
-pub use keys::{Cluster, Grace, Kind, Python, Stall, Storing};
+pub use keys::{Cluster, ExchangeBy, Grace, Kind, Python, Stall, Storing};
 pub(crate) use parameters::lossless;
 pub use parameters::{NoParameterError, Scalar, SetParameter};
 pub use resources::{ResourceError, Resources};
@@ -33,7 +33,7 @@ pub use template::{TEMPLATES, Template};
 /// A stage takes this long where its envelope says nothing.
 pub const DEFAULT_DURATION: Duration = Duration::from_secs(240);
 /// What is said of a run without stages.
-pub const NOTHING_TO_RUN: &str = "nothing was to be run: every stage is left out by `when`";
+pub const NOTHING_TO_RUN: &str = "there was nothing to run: `when` leaves out every stage";
 /// The most seconds that an envelope may ask for without checkpoints on the way.
 const LONGEST_DURATION: i64 = 600;
 /// The most seconds for a stage that saves checkpoints on its way: a week.

@@ -63,6 +63,8 @@ pub struct StageCode {
     pub(crate) scripts: Vec<(String, String)>,
     /// By their paths below the root, each with its hash.
     pub(crate) modules: Arc<BTreeMap<String, String>>,
+    /// Where all of them lie.
+    pub(crate) files: Vec<PathBuf>,
 }
 
 impl ProjectCode {
@@ -77,7 +79,7 @@ impl ProjectCode {
         let paths = paths.flat_map(|(_, value)| value.split(':').filter(|path| !path.is_empty()));
         let more: Vec<PathBuf> = paths.map(|path| plain(&directory.join(path))).collect();
         let mut search = ModuleSearch::new(self, more);
-        let mut scripts = Vec::new();
+        let (mut scripts, mut files) = (Vec::new(), Vec::new());
         // The file of a cell is named from the root, wherever the cell is run.
         let from = if stage.kind == Kind::Python { &self.root } else { &directory };
         for (program, from) in [(Some(&stage.command), from), (stage.verify.as_ref(), &directory)] {
@@ -101,6 +103,7 @@ impl ProjectCode {
                     let sha256 = &file.sha256;
                     let known_by = if may_run { sha256.clone() } else { format!("{sha256} not executable") };
                     scripts.push((format!("{prefix}{word}"), known_by));
+                    files.push(path.clone());
                     // A cell finds modules where it is run, a script beside itself.
                     let folder = if is_cell { None } else { path.parent() }.unwrap_or(&directory);
                     search.open(&file.imports, folder, folder);
@@ -112,7 +115,9 @@ impl ProjectCode {
                 search.open(&inline, folder, folder);
             }
         }
-        StageCode { scripts, modules: self.modules(search) }
+        let modules = self.modules(search);
+        files.extend(modules.keys().map(|module| self.root.join(module)));
+        StageCode { scripts, modules, files }
     }
 
     fn modules(&self, search: ModuleSearch<'_>) -> Arc<BTreeMap<String, String>> {

@@ -23,9 +23,9 @@ pub enum PruneError {
     File(#[from] FileError),
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("cannot take the run `{run}` in hand")]
+    #[error("cannot take over the run `{run}`")]
     Take { run: String, source: TakeError },
-    #[error("cannot forget the run `{run}`")]
+    #[error("cannot remove the run `{run}`")]
     Forget { run: String, source: HoldError },
 }
 

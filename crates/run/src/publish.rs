@@ -23,7 +23,7 @@ pub enum PublishError {
     TooMany { path: PathBuf, most: usize },
     #[error("the name of the artifact `{}` is not valid text", path.display())]
     NoText { path: PathBuf },
-    #[error("the artifact `{}` has a name that leads elsewhere on other systems; give it another one", path.display())]
+    #[error("the artifact `{}` has a name that means another place on other systems; rename it", path.display())]
     LeadsElsewhere { path: PathBuf },
     #[error("`{}` is a symbolic link; nothing is published through it", path.display())]
     Place { path: PathBuf },
@@ -217,7 +217,7 @@ pub(crate) fn put_in_place(root: &Path, artifacts: &Path, published: &Path) -> R
             }
         }
         // A file system that cannot exchange: for an instant there is none.
-        Err(Errno::INVAL | Errno::NOSYS) => {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
             // Somebody who took the run over has them, and the published ones are not ours to touch.
             artifacts.symlink_metadata().map_err(FileError::failed("publish to", published))?;
             rustix::fs::rename(published, &replaced).map_err(failed)?;

@@ -34,6 +34,7 @@ use crate::attempt::{Job, SessionBefore};
 use crate::engine::Settings;
 use crate::job_file::ShownCells;
 use crate::plan::{Program, Stage};
+use crate::planted_fault::{Oversight, overlooks};
 use crate::publish::{self, PublishError};
 use crate::stage_work::{CellJob, SessionSource, SessionState, StageEnded};
 use rehydrate::LastSaved;
@@ -99,7 +100,7 @@ pub(crate) enum SessionError {
     #[error("the kernel has just ended, and no valid checkpoint holds what `{stage}` left in the session")]
     Lost { stage: String },
     #[error(
-        "the checkpoint `{checkpoint}` cannot be rehydrated: {why}; `checkstone resume --again {stage}` makes it anew"
+        "the checkpoint `{checkpoint}` cannot be rehydrated: {why}; `checkstone resume --again {stage}` makes it again"
     )]
     Rehydrate { checkpoint: String, stage: String, why: String },
 }
@@ -223,6 +224,13 @@ impl PythonSession {
 
     /// An attempt is over: what the session is known by from now on, if the attempt was accepted.
     pub(crate) fn end_of_attempt(&self, known_as: Option<&str>) {
+        if known_as.is_some() || !overlooks(Oversight::FailedAttempt) {
+            self.go_on_as(known_as);
+        }
+    }
+
+    /// Nothing goes on with a session of which nobody knows what is in it.
+    fn go_on_as(&self, known_as: Option<&str>) {
         let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
         inside.known_as = known_as.map(str::to_owned);
         let kernel = if known_as.is_none() { inside.kernel.take() } else { None };
@@ -232,7 +240,7 @@ impl PythonSession {
 
     /// The run is over.
     pub(crate) fn close(&self) {
-        self.end_of_attempt(None);
+        self.go_on_as(None);
     }
 
     /// What the emergency checkpoint of an attempt should say of the session; none where no kernel was started.
@@ -297,7 +305,7 @@ impl SharedSession {
         let isolated = kernel.isolated();
         self.note(cell(None), &executed, warn);
         if let Some(trouble) = &executed.trouble {
-            warn(format!("its output is not all in `{}`: {trouble}", spool.shown));
+            warn(format!("its output in `{}` is incomplete: {trouble}", spool.shown));
         }
         if executed.ending == CellEnding::Finished && job.plan.python.saves_variables {
             self.save_variables(job, &attempt.join("artifacts"), warn)?;
@@ -310,7 +318,7 @@ impl SharedSession {
             && let (Some(kernel), Some(environment)) = (&mut self.kernel, &mut self.environment)
             && let Err(error) = python_environment::note_imports(kernel, environment)
         {
-            warn(format!("the session's imports are not noted: {}", error_chain(&error)));
+            warn(format!("the session's imports are not recorded: {}", error_chain(&error)));
         }
         let (how, status, raised) = described(&executed.ending, executed.elapsed);
         if self.kernel.as_mut().is_some_and(|kernel| !kernel.is_alive()) {
@@ -557,8 +565,8 @@ fn described(ending: &CellEnding, elapsed: Duration) -> (How, Option<Status>, Op
         }
         CellEnding::Interrupted(cause) => (of(cause), None, None),
         CellEnding::Killed(Cause::TimedOut) => {
-            let told = "it did not end within its time, nor by an interrupt";
-            let told = format!("{told}; ended with its kernel after {:.1} s", elapsed.as_secs_f64());
+            let told = "it exceeded its time limit, and an interrupt did not stop it";
+            let told = format!("{told}; killed with its kernel after {:.1} s", elapsed.as_secs_f64());
             (How::TimedOut, None, Some(told))
         }
         CellEnding::Killed(cause) => (of(cause), None, None),
@@ -577,11 +585,11 @@ fn killed_by(signal: i32) -> String {
     use rustix::process::Signal;
     match Signal::from_named_raw(signal) {
         Some(Signal::KILL) => {
-            "the kernel was killed (SIGKILL), as the system does where memory runs out".to_owned()
+            "the kernel was killed (SIGKILL), as the system does when memory runs out".to_owned()
         }
         Some(Signal::SEGV | Signal::BUS | Signal::ILL | Signal::FPE | Signal::ABORT) => {
             format!("the kernel crashed in native code (signal {signal}); its output says where")
         }
-        _ => format!("the kernel was ended by signal {signal}"),
+        _ => format!("the kernel was killed by signal {signal}"),
     }
 }

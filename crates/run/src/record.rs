@@ -37,7 +37,7 @@ pub enum RecordError {
     #[error("the record `{}` failed before and is not written to again", path.display())]
     Broken { path: PathBuf },
     #[error(
-        "the record `{}` was removed while the run was going on, which ends here: nothing of it can be kept any more",
+        "the record `{}` was removed while the run was in progress; the run ends here, because nothing more can be recorded",
         path.display()
     )]
     Removed { path: PathBuf },
@@ -240,6 +240,14 @@ impl Record {
     pub fn is_unfinished(&self) -> bool {
         self.state != RunState::Completed
     }
+
+    /// The state of a run that nobody has in hand: if it is in progress by its record, its process is gone.
+    pub fn state_left_behind(&self) -> RunState {
+        match self.state {
+            RunState::InProgress | RunState::Planned => RunState::Interrupted,
+            state => state,
+        }
+    }
 }
 
 /// An event that says it comes from another state than the one before it left is not of this record.
@@ -406,6 +414,16 @@ impl Recorder {
         Ok(event)
     }
 
+    /// Where the record is at home elsewhere, the file is a copy that others may have replaced by one from there.
+    fn open_copy(&mut self) -> Result<(), RecordError> {
+        let path = &self.path;
+        let removed = || RecordError::Removed { path: path.clone() };
+        let Some(committed) = self.hold.committed()? else { return Err(removed()) };
+        atomic_file::write(path, &committed, 0o644).map_err(|_| removed())?;
+        self.file = regular_file::append_to_existing(path).map_err(|_| removed())?;
+        Ok(())
+    }
+
     fn write(&mut self, events: &[Event]) -> Result<(), RecordError> {
         if events.is_empty() {
             return Ok(());
@@ -416,8 +434,7 @@ impl Recorder {
         self.hold.confirm().inspect_err(|_| self.is_broken = true)?;
         // What is written to a file without a name is lost, and nobody would notice before the end.
         if self.file.metadata().is_ok_and(|metadata| metadata.nlink() == 0) {
-            self.is_broken = true;
-            return Err(RecordError::Removed { path: self.path.clone() });
+            self.open_copy().inspect_err(|_| self.is_broken = true)?;
         }
         let mut lines = Vec::new();
         let written = events.iter().try_for_each(|event| {

@@ -135,7 +135,8 @@ pub(crate) fn mid_stage(
         if request.artifacts.len() == before {
             return Err(error.into());
         }
-        left_out.push(format!("a checkpoint is without `{path}`, which changed while it was being saved"));
+        left_out
+            .push(format!("a checkpoint does not contain `{path}`, which changed while it was being saved"));
     }
 }
 
@@ -234,7 +235,7 @@ fn with_warnings(saved: SavedCheckpoint) -> WithWarnings {
         .iter()
         .map(|warning| match warning {
             SaveWarning::Large { total, limit } => {
-                format!("the artifacts of one checkpoint have {total} bytes together, more than {limit}")
+                format!("the artifacts of one checkpoint have {total} bytes in total, more than {limit}")
             }
             SaveWarning::Copied { .. } => COPIES.to_owned(),
             SaveWarning::NotPruned { why } => not_pruned(why),
@@ -244,7 +245,7 @@ fn with_warnings(saved: SavedCheckpoint) -> WithWarnings {
 }
 
 fn not_pruned(why: &str) -> String {
-    format!("old checkpoints stay: {why}")
+    format!("old checkpoints were not removed: {why}")
 }
 
 impl StageCheckpoint {

@@ -14,9 +14,11 @@ use std::time::{Duration, Instant};
 
 use files::regular_file;
 use supervise::Controls;
+use text::error_chain;
 
 use crate::PythonSession;
 use crate::attempt::{self, Cause, Unaccepted};
+use crate::exchange::{self, CarryError, ExchangeStore, NodeRelay, ScratchRoot, object_name};
 use crate::job_file::{
     ABORT, BEAT, ClaimFile, JOB, JobFile, JobFileError, JobReference, OUTCOME, OutcomeFile, PROGRESS,
 };
@@ -38,12 +40,16 @@ const SIGTERM: i32 = rustix::process::Signal::TERM.as_raw();
 pub enum StageExecutionError {
     #[error(transparent)]
     Job(#[from] JobFileError),
-    #[error("the attempt in `{}` was given up, or belongs to another token; nothing is run", folder.display())]
+    #[error("the attempt in `{}` was abandoned, or belongs to another token; nothing is run", folder.display())]
     OtherToken { folder: PathBuf },
-    #[error("another process carries out the attempt in `{}`; nothing is run", folder.display())]
+    #[error("another process is running the attempt in `{}`; nothing is run", folder.display())]
     Taken { folder: PathBuf },
     #[error("cannot control the stage")]
     Controls(#[source] std::io::Error),
+    #[error("`{}` cannot be used on the node", folder.display())]
+    Scratch { folder: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    Carry(CarryError),
 }
 
 /// What the machine says of itself.
@@ -56,6 +62,12 @@ pub struct ComputeNode {
     pub host: String,
     /// Set when the scheduler wants the job to end.
     pub interrupt: Arc<AtomicBool>,
+}
+
+impl ComputeNode {
+    fn claim(&self) -> ClaimFile {
+        ClaimFile { job: self.job.clone(), host: self.host.clone(), process: std::process::id() }
+    }
 }
 
 /// Carries out the attempt of a job file; and after a Python stage those that follow it in its session, for as long as they come.
@@ -76,6 +88,82 @@ pub fn execute(reference: &JobReference, node: &ComputeNode) -> Result<(), Stage
     }
 }
 
+/// The same on a machine that does not see the project's folder: everything comes from where the engine put it, and goes there.
+pub fn execute_from_exchange(
+    store: &Arc<dyn ExchangeStore>,
+    token: &str,
+    node: &ComputeNode,
+    temporary: &Path,
+) -> Result<(), StageExecutionError> {
+    let name = object_name(token, JOB);
+    let shown = PathBuf::from(format!("{}/{name}", store.name()));
+    let bytes = store.get(&name).map_err(|source| JobFileError::Exchange { name: name.clone(), source })?;
+    let Some(bytes) = bytes else { return Err(StageExecutionError::OtherToken { folder: shown }) };
+    let file = JobFile::of_bytes(&name, &bytes)?;
+    if file.token != token {
+        return Err(StageExecutionError::OtherToken { folder: shown });
+    }
+    if !node.claim().claim_by(store.as_ref(), token)? {
+        return Err(StageExecutionError::Taken { folder: shown });
+    }
+    let relay = NodeRelay::start(store, token);
+    // Whatever goes wrong from here on is what became of the attempt.
+    let (scratch, executed) = match ScratchRoot::new(temporary) {
+        Ok(scratch) => {
+            let executed = execute_and_finish(&scratch, file, token, node, store.as_ref(), &relay);
+            (Some(scratch), executed)
+        }
+        Err(source) => {
+            let folder = temporary.to_owned();
+            (None, Err(StageExecutionError::Scratch { folder, source }))
+        }
+    };
+    let Err(error) = executed else { return Ok(()) };
+    let mut reason = error_chain(&error);
+    if let Some(full) = exchange::full_disk(temporary, &node.host) {
+        reason = format!("{reason}; {full}");
+    }
+    drop(scratch);
+    relay.finish(None, &OutcomeFile::of_failure(token, reason)?).map_err(StageExecutionError::Carry)
+}
+
+fn execute_and_finish(
+    scratch: &ScratchRoot,
+    file: JobFile,
+    token: &str,
+    node: &ComputeNode,
+    store: &dyn ExchangeStore,
+    relay: &NodeRelay,
+) -> Result<(), StageExecutionError> {
+    let folder = execute_in(scratch, file, token, node, store, relay)?;
+    let outcome = OutcomeFile::bytes_in(&folder, token, scratch.reason_if_full(&node.host))?;
+    relay.finish(Some(&folder), &outcome).map_err(StageExecutionError::Carry)
+}
+
+/// The folder of the attempt, with its outcome.
+fn execute_in(
+    scratch: &ScratchRoot,
+    file: JobFile,
+    token: &str,
+    node: &ComputeNode,
+    store: &dyn ExchangeStore,
+    relay: &NodeRelay,
+) -> Result<PathBuf, StageExecutionError> {
+    let file = file.moved_to(scratch.path());
+    let folder = file.folder()?;
+    let made = fs_err::create_dir_all(&folder);
+    made.map_err(|source| StageExecutionError::Scratch { folder: folder.clone(), source })?;
+    if let Some(carried) = &file.carried {
+        carried.fetch(scratch.path(), store).map_err(StageExecutionError::Carry)?;
+    }
+    file.write(&folder)?;
+    relay.follow(&folder);
+    let mut session = None;
+    execute_one(&folder.join(JOB), token, node, &mut session)?;
+    session.iter().for_each(|session| session.close());
+    Ok(folder)
+}
+
 /// Whether its session can be gone on with.
 fn execute_one(
     job_file: &Path,
@@ -88,8 +176,7 @@ fn execute_one(
     if file.token != token {
         return Err(StageExecutionError::OtherToken { folder });
     }
-    let claim = ClaimFile { job: node.job.clone(), host: node.host.clone(), process: std::process::id() };
-    if !claim.claim(&folder)? {
+    if !node.claim().claim(&folder)? {
         return Err(StageExecutionError::Taken { folder });
     }
     let is_trusted = file.is_trusted();
@@ -186,7 +273,7 @@ fn stay_in_touch(
     }
 }
 
-/// Empty where it cannot be listed.
+/// Empty if it cannot be listed.
 pub(crate) fn names_in(folder: &Path) -> Vec<OsString> {
     let entries = fs_err::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.file_name()).collect()

@@ -9,13 +9,13 @@ text::named! {
         Pending = "PENDING",
         Running = "RUNNING",
         Completed = "COMPLETED",
-        /// It was told to end, and has not ended yet.
+        /// It was asked to stop, and has not ended yet.
         Interrupting = "INTERRUPTING",
         Interrupted = "INTERRUPTED",
         Failed = "FAILED",
         /// It did not complete, and what there was of it is in a checkpoint.
         Resumable = "RESUMABLE",
-        /// It cannot begin: a stage before it did not complete. Or it cannot go on: nothing of it could be kept.
+        /// It cannot begin: a stage before it did not complete. Or it cannot continue: nothing of it could be kept.
         Blocked = "BLOCKED",
     }
 }

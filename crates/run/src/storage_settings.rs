@@ -18,7 +18,7 @@ const FILE_NAME: &str = "config.toml";
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
     /// Keys are named and values are not: those may hold a password.
-    #[error("`[storage]` is not understood: {0}")]
+    #[error("`[storage]` has mistakes: {0}")]
     NotUnderstood(Problems),
     #[cfg(feature = "postgres")]
     #[error(transparent)]
@@ -31,13 +31,13 @@ table! {
     /// Where runs and their artifacts are kept beyond the folder of the project.
     #[derive(Clone, Debug, PartialEq)]
     pub struct StorageTable, layer StorageLayer {
-        /// How long an engine may give no sign of life before another host may take its run over. Set, runs are taken by a lease
-        /// on every file system; otherwise only where hosts share one, for 30 seconds.
+        /// How long an engine may stay silent before another host may take over its run. If it is set, engines take a lease
+        /// on every file system; otherwise only on those that hosts share, for 30 seconds.
         lease: TimeLimit, or "by the file system";
-        /// A PostgreSQL database that holds the record of runs, such as `postgres://user@host/name`. `CHECKSTONE_DATABASE` counts more.
+        /// A PostgreSQL database that holds the record of runs, such as `postgres://user@host/name`. `CHECKSTONE_DATABASE` takes precedence.
         database: Text, or "none";
         /// A bucket that holds the artifacts of checkpoints besides the folder of the project, such as `s3://bucket/prefix`.
-        /// `CHECKSTONE_STORE` counts more. Credentials are those of the usual AWS environment or profile.
+        /// `CHECKSTONE_STORE` takes precedence. Credentials are those of the usual AWS environment or profile.
         store: Text, or "none";
         /// What all hosts call this project in the database and in the bucket.
         project: Text, or "the path of its folder";
@@ -62,7 +62,7 @@ pub struct StorageEnvironment {
 }
 
 impl StorageSettings {
-    /// `configuration` is the text of the user's own file, empty where there is none.
+    /// `configuration` is the text of the user's own file, empty if there is none.
     pub fn read(configuration: &str, environment: StorageEnvironment) -> Result<Self, StorageError> {
         let table = read_table(configuration).map_err(StorageError::NotUnderstood)?;
         Ok(Self {

@@ -8,7 +8,7 @@ use crate::{RunToEnd as _, Sandbox};
 /// A browser that crashes says nothing about the page: so often it is started again.
 const TRIES: usize = 5;
 
-/// The document after its scripts ran; `None` where the machine has no browser.
+/// The document after its scripts ran; `None` if the machine has no browser.
 #[track_caller]
 pub fn shown_by_browser(page: &Path) -> Option<String> {
     let browser = browser()?;

@@ -93,6 +93,12 @@ impl Sandbox {
     }
 }
 
+/// A named pipe, made as a shell would: not every system has a call for it that takes a folder.
+pub fn make_pipe(path: impl AsRef<Path>) {
+    let made = Command::new("mkfifo").arg(path.as_ref()).status();
+    assert!(made.unwrap().success());
+}
+
 /// The file as a program that can be started at once. Another process copies it: one that was written by this process may
 /// still be open for writing in a child that another test has just started, and then the kernel refuses to run it.
 pub fn make_executable(path: &Path) {

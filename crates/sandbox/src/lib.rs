@@ -5,6 +5,7 @@
     clippy::disallowed_methods,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a test fails by panicking"
 )]
@@ -14,6 +15,7 @@ mod browser;
 mod contents;
 mod folder;
 mod open_browser;
+mod page_server;
 mod redaction;
 mod secret_samples;
 pub mod waiting;
@@ -21,8 +23,9 @@ pub mod waiting;
 pub use answer::{Answer, RunToEnd, finish};
 pub use browser::shown_by_browser;
 pub use contents::{Contents, contents};
-pub use folder::{Sandbox, make_executable};
-pub use open_browser::OpenBrowser;
+pub use folder::{Sandbox, make_executable, make_pipe};
+pub use open_browser::{Brightness, OpenBrowser};
+pub use page_server::{PageResponse, PageServer};
 pub use redaction::{redacted, without_durations};
 pub use secret_samples::{CARRIERS, SecretSample, secret_samples};
 pub use waiting::{ago, finishes, now, wait_for, wait_for_file, wait_for_some};

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, channel};
 use serde_json::{Value, json};
 
 use crate::browser::browser;
-use crate::waiting::{receive, wait_for};
+use crate::waiting::{receive, wait_for, wait_for_equal};
 use crate::{RunToEnd as _, Sandbox};
 
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub struct OpenBrowser {
 }
 
 impl OpenBrowser {
-    /// `None` where the machine has no browser.
+    /// `None` if the machine has no browser.
     pub fn start() -> Option<Self> {
         let browser = browser()?;
         let sandbox = Sandbox::new();
@@ -52,6 +52,11 @@ impl OpenBrowser {
     /// Asks the browser for something, and returns its answer.
     #[track_caller]
     pub fn ask(&mut self, method: &str, parameters: Value) -> Value {
+        self.answer(method, parameters).unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    #[track_caller]
+    fn answer(&mut self, method: &str, parameters: Value) -> Result<Value, Value> {
         self.asked += 1;
         let mut message = json!({"id": self.asked, "method": method, "params": parameters});
         if let Some(tab) = &self.tab {
@@ -59,12 +64,22 @@ impl OpenBrowser {
         }
         self.input.write_all(format!("{message}\0").as_bytes()).unwrap();
         loop {
-            let answer = receive(method, &self.messages);
+            let mut answer = receive(method, &self.messages);
             if answer["id"] == self.asked {
-                assert!(answer.get("error").is_none(), "{method}: {answer}");
-                return answer["result"].clone();
+                return match answer.get_mut("error") {
+                    Some(error) => Err(error.take()),
+                    None => Ok(answer["result"].take()),
+                };
             }
         }
+    }
+
+    /// What an expression is at this instant. While one page follows another there is nothing to ask, and nothing is answered.
+    #[track_caller]
+    fn glance(&mut self, expression: &str) -> Value {
+        let asked = json!({"expression": expression, "returnByValue": true});
+        let mut answer = self.answer("Runtime.evaluate", asked).unwrap_or_default();
+        answer["result"]["value"].take()
     }
 
     /// Opens a page in a tab of its own, and waits until it is there.
@@ -92,11 +107,20 @@ impl OpenBrowser {
     /// Waits until an expression is true.
     #[track_caller]
     pub fn wait_for(&mut self, expression: &str) {
-        wait_for(expression, || {
-            let asked = json!({"expression": expression, "returnByValue": true});
-            // While one page follows another there is nothing to ask.
-            self.ask("Runtime.evaluate", asked)["result"]["value"] == true
-        });
+        wait_for(expression, || self.glance(expression) == true);
+    }
+
+    /// Clicks on an element as soon as it is there; after the answer, which the next page would swallow.
+    #[track_caller]
+    pub fn click(&mut self, selector: &str) {
+        let element = format!("document.querySelector({})", json!(selector));
+        self.wait_for(&format!("{element} !== null && (setTimeout(() => {element}?.click()), true)"));
+    }
+
+    /// Waits until an expression has a value: what a live page shows comes when it comes.
+    #[track_caller]
+    pub fn shows(&mut self, expression: &str, expected: impl Into<Value>) {
+        wait_for_equal(expression, &expected.into(), || self.glance(expression));
     }
 
     /// Presses a key, as a person does.
@@ -118,7 +142,52 @@ impl OpenBrowser {
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600});
         self.ask("Emulation.setDeviceMetricsOverride", size);
     }
+
+    /// Shows pages as a person does who prefers it so: `dark` or `light`.
+    #[track_caller]
+    pub fn prefer(&mut self, scheme: &str) {
+        let features = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
+        self.ask("Emulation.setEmulatedMedia", features);
+    }
+
+    /// How bright the page is, and what is written on it.
+    #[track_caller]
+    pub fn brightness(&mut self) -> Brightness {
+        let values = self.value(BRIGHTNESS);
+        let [paper, ink] = [0, 1].map(|place| values[place].as_f64().unwrap());
+        Brightness { paper, ink }
+    }
+
+    /// From now on pages have no script; expressions are still answered.
+    #[track_caller]
+    pub fn forbid_scripts(&mut self) {
+        self.ask("Emulation.setScriptExecutionDisabled", json!({"value": true}));
+    }
 }
+
+/// From 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Brightness {
+    pub paper: f64,
+    pub ink: f64,
+}
+
+impl Brightness {
+    /// Whether light text is on dark paper, or the other way round; `None` if one can hardly be told from the other.
+    pub fn is_dark(self) -> Option<bool> {
+        let is_readable = (self.paper - self.ink).abs() > 0.6;
+        is_readable.then_some(self.paper < 0.2)
+    }
+}
+
+const BRIGHTNESS: &str = "(() => {
+    const bright = (colour) => {
+        const [r, g, b] = colour.match(/[0-9.]+/g).map(Number);
+        return (0.299 * r + 0.587 * g + 0.114 * b) / 255;
+    };
+    const style = getComputedStyle(document.body);
+    return [bright(style.backgroundColor), bright(style.color)];
+})()";
 
 impl Drop for OpenBrowser {
     fn drop(&mut self) {

@@ -1,6 +1,7 @@
 //! The one place where tests wait and look at the clock. A test waits for an event, never for a time to pass, and
 //! asserts what happened and why, never how long it took: on a busy machine everything takes longer.
 
+use std::fmt::Debug;
 use std::path::Path;
 use std::sync::mpsc;
 use std::time::{Duration, Instant, SystemTime};
@@ -26,6 +27,22 @@ pub fn wait_for_some<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
             return found;
         }
         assert!(Instant::now() < deadline, "waited {} s in vain for: {what}", LIMIT.as_secs());
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Waits until what is looked at is as expected; at the limit both are shown.
+#[track_caller]
+pub fn wait_for_equal<T: PartialEq + Debug>(what: &str, expected: &T, mut look: impl FnMut() -> T) {
+    let deadline = Instant::now() + LIMIT;
+    loop {
+        let seen = look();
+        if seen == *expected {
+            return;
+        }
+        if Instant::now() >= deadline {
+            assert_eq!(seen, *expected, "waited {} s for: {what}", LIMIT.as_secs());
+        }
         std::thread::sleep(PAUSE);
     }
 }

@@ -119,7 +119,7 @@ fn tool(call: &Call, place: &AnswerContext<'_>, names: [&str; 4]) -> (String, Va
     (name.to_owned(), input)
 }
 
-/// What an object has under this name; null where there is none.
+/// What an object has under this name; null if there is none.
 fn at<'a>(value: &'a Value, name: &str) -> &'a Value {
     value.get(name).unwrap_or(&Value::Null)
 }

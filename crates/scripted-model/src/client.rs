@@ -20,6 +20,8 @@ pub struct ClientForm {
     folder: &'static str,
     /// The newest version that is tested, and the one before it, which is still supported.
     pub versions: [&'static str; 2],
+    /// Settings of a person's that change how a hold comes about, beside the usual ones.
+    pub ways: &'static [ClientWay],
     /// How many milliseconds later a turn may be over because of us.
     pub added_milliseconds: u32,
     /// The tests that make no sense with each of them, by the beginnings of their names.
@@ -37,8 +39,57 @@ pub struct ClientForm {
     /// What it is started with for one prompt, in a new session or in the latest one.
     prompt: fn(prompt: &str, goes_on: bool) -> Vec<String>,
     environment: fn(&Installed<'_>, &mut Command),
+    /// The kind of the event that it prints when a turn is over.
+    turn_end: &'static str,
+    /// What it calls the tools of our MCP server.
+    pub mcp_tools: McpToolNames,
     /// How it calls its tools, where its model is asked for chat completions.
     pub(crate) chat: Option<ChatDialect>,
+}
+
+impl ClientForm {
+    /// A client that cannot be run here, and what most of those have in common that can.
+    pub(crate) const BASE: Self = Self {
+        folder: "",
+        versions: ["", ""],
+        ways: &[],
+        added_milliseconds: 60,
+        skipped_tests: [&[], &[]],
+        packages: |_, _| Vec::new(),
+        program: |_| ClientProgram::At(String::new()),
+        settle: |_| Ok(()),
+        settle_screen: |_| Ok(()),
+        screen: (&[], ""),
+        prompt: |_, _| Vec::new(),
+        environment: |_, _| (),
+        turn_end: "result",
+        mcp_tools: McpToolNames { prefix: "mcp__checkstone__", namespace: None },
+        chat: None,
+    };
+
+    /// Whether it can be had, and so be tested with.
+    pub fn is_run(&self) -> bool {
+        let [current, _] = self.versions;
+        !current.is_empty()
+    }
+}
+
+/// What a model is offered the tools of our MCP server as.
+#[derive(Debug)]
+pub struct McpToolNames {
+    /// Before the name of each.
+    pub prefix: &'static str,
+    /// Where names stand in one.
+    pub namespace: Option<&'static str>,
+}
+
+/// A way to set a client.
+#[derive(Debug)]
+pub struct ClientWay {
+    /// As a table has it.
+    pub name: &'static str,
+    /// Changes the settings that are there.
+    pub settle: fn(&Installed<'_>) -> io::Result<()>,
 }
 
 /// Paths in the folder of an installation.
@@ -121,6 +172,8 @@ pub struct Run {
     /// What the client printed, line by line, and when: a stream of JSON documents.
     pub lines: Vec<(Instant, String)>,
     pub stderr: String,
+    /// The kind of the event with which the client says that a turn is over.
+    turn_end: &'static str,
 }
 
 impl Run {
@@ -128,10 +181,7 @@ impl Run {
     pub fn turn_ended(&self) -> Option<Instant> {
         let is_end = |line: &str| {
             let event: Value = serde_json::from_str(line).unwrap_or_default();
-            matches!(
-                event.get("type").and_then(Value::as_str),
-                Some("result" | "turn.completed" | "step_finish" | "completion")
-            )
+            event.get("type").and_then(Value::as_str) == Some(self.turn_end)
         };
         self.lines.iter().rev().find(|(_, line)| is_end(line)).map(|(at, _)| *at)
     }
@@ -162,11 +212,17 @@ impl Installed<'_> {
         (self.form().settle_screen)(self)
     }
 
-    /// The client at a screen, which lets the agent do everything without asking.
+    /// What the client is started with at a screen, on which it lets the agent do everything without asking, and what it shows when it
+    /// is ready.
+    pub fn screen_words(&self) -> (&'static [&'static str], &'static str) {
+        self.form().screen
+    }
+
+    /// The client at such a screen.
     pub fn screen(&self) -> io::Result<Screen> {
         let mut command = Command::new(self.program);
         self.environment(&mut command);
-        let (arguments, shown) = self.form().screen;
+        let (arguments, shown) = self.screen_words();
         command.args(arguments);
         Screen::start_until(&command, &self.home.join("tmp/screen"), shown)
     }
@@ -212,7 +268,7 @@ impl Installed<'_> {
             status => Some(status.map_err(io::Error::other)?),
         };
         let stderr = String::from_utf8_lossy(&fs_err::read(stderr)?).into_owned();
-        Ok(Run { status, lines, stderr })
+        Ok(Run { status, lines, stderr, turn_end: self.form().turn_end })
     }
 
     /// Writes settings where there are none.

@@ -47,7 +47,7 @@ impl Answer {
     }
 }
 
-/// Reads one request. `None` where the client closed the connection without a word.
+/// Reads one request. `None` if the client closed the connection without a word.
 pub(crate) fn read(
     stream: &mut (impl BufRead + ?Sized),
     output: &mut dyn Write,

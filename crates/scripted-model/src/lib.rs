@@ -12,7 +12,7 @@ mod screen;
 mod server;
 
 pub use api::Api;
-pub use client::{Client, ClientForm, ClientProgram, Installed, Run, form};
+pub use client::{Client, ClientForm, ClientProgram, ClientWay, Installed, McpToolNames, Run, form};
 pub use scenario::{Call, Conversation, Failure, Scenario, ScenarioError, Step};
 pub use screen::Screen;
 pub use server::{Request, Server, ServerError, Settings};

@@ -51,7 +51,7 @@ pub struct Request {
     pub conversation: Option<String>,
     /// The place of the step that was played, from 0; none for side requests and beyond the end.
     pub step: Option<usize>,
-    /// The document that was sent; null where it was none.
+    /// The document that was sent; null if it was none.
     pub body: Value,
     #[serde(skip)]
     pub received: Instant,

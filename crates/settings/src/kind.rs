@@ -146,7 +146,7 @@ impl<const ABOVE_ZERO: bool> Kind for Time<ABOVE_ZERO> {
             DeValue::Integer(number) if reader.quotes_values() => format!("write `\"{number}s\"`"),
             _ => "write it like `\"30s\"`".to_owned(),
         };
-        reader.problem(entry.value.span(), format!("`{}` is no duration; {advice}", reader.found(entry)));
+        reader.problem(entry.value.span(), format!("`{}` is not a duration; {advice}", reader.found(entry)));
         None
     }
 
@@ -254,7 +254,7 @@ impl<C: Choices> Kind for Choice<C> {
         let chosen = C::WORDS.iter().find(|(word, _)| *word == text).map(|(_, choice)| *choice);
         if chosen.is_none() {
             let words: Vec<_> = C::WORDS.iter().map(|(word, _)| *word).collect();
-            let message = format!("`{}` is none of {}", reader.found(entry), words.join(", "));
+            let message = format!("`{}` is not one of {}", reader.found(entry), words.join(", "));
             reader.unknown(reader.place(entry.value.span()), message, &text, words.into_iter());
         }
         chosen

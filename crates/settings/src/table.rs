@@ -87,7 +87,7 @@ pub fn merge_key<K: Kind>(older: &mut Option<K::Written>, newer: Option<K::Writt
     }
 }
 
-/// The table under one key of a file, everything else left to others; as if it were empty where the key is not there.
+/// The table under one key of a file, everything else left to others; as if it were empty if the key is not there.
 pub fn read_table<T: TableOfKeys>(
     file: &str,
     text: &str,

@@ -1,7 +1,7 @@
 //! What was proven for a commit, written down beside it so that others can read it: a statement in in-toto's form, one a
 //! line, as a git note of the commit and of its tree. The tree's is found again after a squash or an amended message.
 //!
-//! It is a record and not a proof against a liar: nobody signs it, and whoever can push notes can write one. So what is read is bounded, and
+//! It is a record and not a proof against a liar: nobody signs it, and anyone who can push notes can write one. So what is read is bounded, and
 //! counts only for the very content that it names, under the very action.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub const NOTES_REF: &str = "refs/notes/checkstone";
 
 /// What every statement says about itself.
-pub const MEANING: &str = "A record of what checkstone saw when these commands ran. It is not signed: whoever can push notes can write one.";
+pub const MEANING: &str = "A record of what checkstone saw when these commands ran. It is not signed: anyone who can push notes can write one.";
 
 const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
 const PREDICATE_TYPE: &str = "urn:checkstone:proven-contents:v1";

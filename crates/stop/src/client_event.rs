@@ -16,7 +16,7 @@ pub const SAME_DELIVERY: Duration = Duration::from_secs(3);
 #[derive(Clone, Debug)]
 pub struct ClientEvent {
     pub payload: Payload,
-    /// The client's own id of the session; empty where no session is known.
+    /// The client's own id of the session; empty if no session is known.
     pub session: String,
     pub cwd: PathBuf,
     pub settings: StopSettings,

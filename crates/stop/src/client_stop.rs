@@ -74,7 +74,7 @@ pub fn judge(mut event: ClientEvent, mut workplace: Workplace, purpose: Purpose)
     }
     let mut counting = workplace.found.policy.take();
     if let Some(root) = &workplace.root {
-        let found = FoundTexts { policy: counting, user: workplace.found.user.clone() };
+        let found = FoundTexts { policy: counting, ..workplace.found.clone() };
         counting = match policy_change(&mut journal, &event, root, &found) {
             Some(change) => {
                 idle = why_idle(change.before.as_ref());

@@ -14,7 +14,7 @@ pub struct ExplainedVerdict {
     /// As it was recorded, where its inputs were kept.
     pub verdict: Option<Verdict>,
     pub rules: Vec<Explanation>,
-    /// What the policy's own checks said.
+    /// The results of the policy's own checks.
     pub checks: Vec<CheckResult>,
     pub replay: Replay,
 }
@@ -49,7 +49,7 @@ pub fn explain(inputs: Option<&journal::Inputs<Vec<u8>>>) -> ExplainedVerdict {
             (rules, compared(record::json(&inputs.bytes), again))
         }
         Err(problems) => {
-            (Vec::new(), Replay::Impossible(format!("this version does not take its policy: {problems}")))
+            (Vec::new(), Replay::Impossible(format!("this version does not accept its policy: {problems}")))
         }
     };
     ExplainedVerdict { verdict: Some(record.verdict), rules, checks: record.inputs.checks, replay }

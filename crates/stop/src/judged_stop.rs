@@ -98,7 +98,7 @@ impl JudgedStop {
         };
         let held = match recorded {
             Ok(RecordedStop::Again) => {
-                return (pass("answered already: the hook is registered twice"), journal);
+                return (pass("already answered: the hook is registered twice"), journal);
             }
             Ok(RecordedStop::First { held }) => held,
             Err(error) if joined.decision == Decision::Hold => {
@@ -123,7 +123,7 @@ impl JudgedStop {
                 Answer::Hold { to_agent, to_person }
             }
             Decision::Hold if delivery == Delivery::Impossible => Answer::Notify { to_person: to_agent },
-            Decision::Hold => pass("held already in this turn"),
+            Decision::Hold => pass("already held this turn"),
             Decision::Notify => {
                 event.log("notify", &reason);
                 let told: Vec<String> = to_person.into_iter().chain(not_done).collect();

@@ -4,13 +4,19 @@ use std::path::Path;
 
 use agents::host;
 use gate::Waived;
-use journal::{Journal, JournalError, Session, SessionId, Turn, TurnId, UnjudgedTurns, Writing};
+use jiff::SignedDuration;
+use journal::{
+    Journal, JournalError, Session, SessionId, Turn, TurnId, UnannouncedTurn, UnjudgedTurns, Writing,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::client_event::ClientEvent;
 
 /// How many sessions back one is looked for.
 pub const SESSIONS_LOOKED_AT: usize = 1000;
+
+/// A client that is started for one prompt passes it on within this time.
+const PROMPT_FOLLOWS: SignedDuration = SignedDuration::from_mins(1);
 
 #[derive(Debug, Default)]
 pub struct KnownTurn {
@@ -19,6 +25,10 @@ pub struct KnownTurn {
     /// The client's own id of the turn.
     pub key: Option<String>,
     pub opened_at: Option<jiff::Timestamp>,
+    /// No prompt told of the turn: the beginning of its session opened it.
+    pub is_unannounced: bool,
+    /// It was opened long before the agent was asked for anything, so that the state of then may be a person's work.
+    pub is_opened_early: bool,
     /// Actions that the last turn was held for.
     pub held_before: Vec<String>,
     pub waived: Vec<Waived>,
@@ -77,13 +87,20 @@ impl KnownTurn {
             known.session = reader.session(event.agent(), &event.session)?;
             let Some(session) = &known.session else { return Ok(known) };
             let has_keys = host(event.payload.agent).payload.turn.is_some();
-            known.turn = match known.key.as_ref().filter(|_| has_keys) {
-                Some(key) => match reader.turn(session.id, key)? {
-                    // A key that no prompt announced may be a notification's: it belongs to the turn before.
-                    None if !known_prompt => reader.latest_turn(session.id)?,
-                    turn => turn,
-                },
-                _ => reader.latest_turn(session.id)?,
+            let unannounced = reader.unannounced_turn(session.id)?;
+            let by_key = match known.key.as_ref().filter(|_| has_keys) {
+                Some(key) => reader.turn(session.id, key)?,
+                None => None,
+            };
+            known.is_unannounced = by_key.is_none() && unannounced.is_some();
+            known.turn = match (by_key, unannounced) {
+                (Some(turn), _) => Some(turn),
+                (None, Some(unannounced)) => Some(turn_that_ends(unannounced, event)),
+                // A key that no prompt announced may be a notification's: it belongs to the turn before.
+                (None, None) if !has_keys || !known_prompt || known.key.is_none() => {
+                    reader.latest_turn(session.id)?
+                }
+                (None, None) => None,
             };
             known.waived = reader
                 .waivers(session.id)?
@@ -97,13 +114,26 @@ impl KnownTurn {
             if let Some(turn) = &known.turn {
                 let held = reader.actions_held_before(turn.id)?;
                 known.held_before = held.iter().filter_map(|action| part.own(action)).collect();
-                known.opened_at = Some(turn.opened_at);
+                let asked_at = opened_at.filter(|asked_at| {
+                    known.is_unannounced && asked_at.duration_since(turn.opened_at) > PROMPT_FOLLOWS
+                });
+                known.is_opened_early = asked_at.is_some();
+                known.opened_at = asked_at.or(Some(turn.opened_at));
                 let told = reader.value(session.id, &part.name(TOLD_UNPROVEN))?;
                 let told = told.and_then(|json| serde_json::from_slice::<ToldUnproven>(&json).ok());
                 known.told_unproven = told.filter(|told| told.turn == turn.id.0).map(|told| told.text);
             }
             Ok(known)
         })
+    }
+}
+
+/// The turn that a stop without a prompt ends. After another tool's hold the same one goes on.
+fn turn_that_ends(unannounced: UnannouncedTurn, event: &ClientEvent) -> Turn {
+    let goes_on = event.payload.stop_hook_active && !unannounced.is_judged;
+    match unannounced.before.filter(|_| goes_on) {
+        Some(before) => before,
+        None => unannounced.turn,
     }
 }
 

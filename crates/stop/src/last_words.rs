@@ -1,4 +1,5 @@
-//! The turn as the client wrote it down. Some write the last lines up to 150 ms after they have called us (T21).
+//! The turn as the client wrote it down. Some write the last lines after they have called us (T21): up to 150 ms later, and one that waits
+//! for the disk at every line as late as a slow disk makes it.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -12,7 +13,10 @@ use crate::client_event::ClientEvent;
 /// Most turns are smaller, and a window that is not needed costs time.
 const FIRST_WINDOW: u64 = 256 * 1024;
 
-const FLUSH_LIMIT: Duration = Duration::from_millis(250);
+/// A file that has not grown for so long is as whole as it will be.
+const FLUSH_LIMIT: Duration = Duration::from_secs(1);
+/// And one that grows on and on is not waited for any longer.
+const LONGEST_FLUSH: Duration = Duration::from_secs(3);
 const FLUSH_POLL: Duration = Duration::from_millis(5);
 
 /// The turn as far as it is written, with the calls of the earlier ones of `span`.
@@ -50,18 +54,21 @@ pub(crate) fn may_come(event: &ClientEvent, reading: &Reading) -> bool {
     is_late && !are_there(event, reading)
 }
 
-/// Waits until the last words are written, in short, bounded steps, and then goes on with what is there.
+/// Waits until the last words are written, in short, bounded steps, as long as something is being written, and then goes on with what
+/// is there.
 pub(crate) fn wait(event: &ClientEvent, span: Option<&UnjudgedTurns>) -> Reading {
     let path = event.payload.transcript.as_deref();
     // Before the reading: what is written during it must be seen as new.
     let mut length = path.and_then(size);
     let mut reading = read(event, span);
-    let deadline = Instant::now() + FLUSH_LIMIT;
+    let began = Instant::now();
+    let mut deadline = began + FLUSH_LIMIT;
     while !are_there(event, &reading) && Instant::now() < deadline {
         std::thread::sleep(FLUSH_POLL);
         let now = path.and_then(size);
         if now != length {
             length = now;
+            deadline = (Instant::now() + FLUSH_LIMIT).min(began + LONGEST_FLUSH);
             reading = read(event, span);
         }
     }

@@ -57,7 +57,7 @@ pub fn correct(journal: &mut Journal, event: &ClientEvent) -> Option<String> {
             (!told.is_empty()).then(|| told.join("\n"))
         }
         Err(error) => {
-            event.log("corrected", &format!("whether results came late is not known: {error}"));
+            event.log("corrected", &format!("cannot tell whether results came late: {error}"));
             None
         }
     }

@@ -97,18 +97,19 @@ pub(crate) fn note_untrusted_checks(
         key: &format!("untrusted-checks:{}:{}", path.display(), trust::hash(&own.text)),
         is_told: false,
         text: &format!(
-            "`{FILE_NAME}` asks for {those} at the stop that {are} not run, because you have not trusted the file as it is \
-             now: `checkstone trust` shows what it would run."
+            "`{FILE_NAME}` defines {those} for the stop that {are} not run: you have not trusted the file as it is now. \
+             `checkstone trust` shows what it would run."
         ),
     }
     .note_as("checks", journal, event);
 }
 
-/// What the person of this session has not heard of yet. Where the journal cannot be used, the log has it.
+/// What the person of this session has not heard of yet. Where the journal cannot be used, the log has it; what a client has no way
+/// to tell waits for one that has.
 pub fn take_untold(journal: &mut Journal, event: &ClientEvent) -> Option<String> {
     let (agent, session) = (event.agent(), event.session.as_str());
-    if event.is_dry_run || !journal.read(|reader| reader.has_untold_notices(agent, session)).unwrap_or(false)
-    {
+    let can_be_told = !event.is_dry_run && agents::host(event.payload.agent).answer.notify.is_some();
+    if !can_be_told || !journal.read(|reader| reader.has_untold_notices(agent, session)).unwrap_or(false) {
         return None;
     }
     let notices = journal.write(|writing| writing.take_untold_notices(agent, session)).unwrap_or_default();

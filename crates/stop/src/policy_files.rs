@@ -24,9 +24,9 @@ const LARGEST: u64 = 1024 * 1024;
 pub enum UnreadText {
     #[error("there is no such file")]
     Missing,
-    #[error("the link leads nowhere")]
+    #[error("the link is broken")]
     DanglingLink,
-    #[error("the link leads out of the repository")]
+    #[error("the link points outside the repository")]
     LinkOutside,
     #[error("it is not a regular file")]
     NotAFile,
@@ -63,10 +63,12 @@ pub struct PolicyTexts {
 pub struct FoundTexts {
     pub policy: Option<PolicyTexts>,
     pub user: PolicyTexts,
+    /// The user's own configuration has something about a team.
+    pub has_team: bool,
 }
 
 impl PolicyTexts {
-    /// `None` where the repository has no policy.
+    /// `None` if the repository has no policy.
     pub fn of_repository(root: &Path, user_file: Option<&Path>) -> Option<Self> {
         FoundTexts::read(root, user_file).policy
     }
@@ -98,24 +100,24 @@ impl FoundTexts {
             unreadable = Some(problems);
             UserFile::default()
         });
-        let detect = user.detects_presets;
+        let (detect, has_team) = (user.detects_presets, user.has_team);
         let texts = users_texts(user);
         let user = PolicyTexts { texts: texts.clone(), own_file: None, unreadable: unreadable.clone() };
         let (text, own_file) = match own {
             Some(text) => (PolicyText { name: FILE_NAME.to_owned(), text }, Some(own_file)),
             None if detect => match detected_presets(root).as_slice() {
-                [] => return Self { policy: None, user },
+                [] => return Self { policy: None, user, has_team },
                 presets => {
                     let text = format!("presets = {presets:?}\n");
                     (PolicyText { name: DETECTED.to_owned(), text }, None)
                 }
             },
             // Nobody knows whether presets were asked for.
-            None if unreadable.is_some() => return Self { policy: Some(user.clone()), user },
-            None => return Self { policy: None, user },
+            None if unreadable.is_some() => return Self { policy: Some(user.clone()), user, has_team },
+            None => return Self { policy: None, user, has_team },
         };
         let texts = texts.into_iter().chain([text]).collect();
-        Self { policy: Some(PolicyTexts { texts, own_file, unreadable }), user }
+        Self { policy: Some(PolicyTexts { texts, own_file, unreadable }), user, has_team }
     }
 
     /// All there is, a policy or not.
@@ -254,7 +256,7 @@ pub fn inside(root: &Path, file: &Path) -> Result<PathBuf, UnreadText> {
     }
 }
 
-/// `None` where there is no such file. Nothing here waits: a named pipe is refused.
+/// `None` if there is no such file. Nothing here waits: a named pipe is refused.
 pub fn read(path: &Path) -> Result<Option<String>, UnreadText> {
     match regular_file::read(path, Links::Follow, LARGEST) {
         Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| UnreadText::NotUtf8),

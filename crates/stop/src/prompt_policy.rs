@@ -187,26 +187,26 @@ impl PolicyChange {
     pub fn sentence(&self) -> String {
         match &self.before {
             Some(_) => format!(
-                "The policy changed in this turn: {}. The change counts from the next prompt; this turn goes by the policy \
-                 at its prompt.",
+                "The policy changed in this turn: {}. The change takes effect at the next prompt; this turn is judged by \
+                 the policy at its prompt.",
                 self.what
             ),
             None => {
-                format!("A policy was made in this turn: {}. It counts from the next prompt.", self.what)
+                format!("A policy was added in this turn: {}. It takes effect at the next prompt.", self.what)
             }
         }
     }
 
     /// For the person, at a prompt.
     pub fn later_sentence(&self) -> String {
-        format!("The policy changed since your last prompt: {}. It counts from now on.", self.what)
+        format!("The policy changed since your last prompt: {}. The change takes effect now.", self.what)
     }
 
     /// For the person, at the prompt after a turn that was not judged.
     pub fn carried_sentence(&self) -> String {
         format!(
-            "The policy changed since your last prompt: {}. The agent has not been judged since, so the change counts from the \
-             next prompt.",
+            "The policy changed since your last prompt: {}. The agent has not been judged since, so the change takes effect at \
+             the next prompt.",
             self.what
         )
     }

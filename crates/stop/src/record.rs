@@ -76,8 +76,20 @@ pub(crate) fn json(bytes: &[u8]) -> &[u8] {
     parts(bytes).0
 }
 
+/// The commands that the calls of a record ran, whatever came of them; empty where the bytes are no record.
+pub fn recorded_commands(bytes: &[u8]) -> Vec<String> {
+    #[derive(Deserialize)]
+    struct WithCommand {
+        command: Option<String>,
+    }
+    let Some(calls) = parts(bytes).1 else { return Vec::new() };
+    let calls = lz4_flex::decompress_size_prepended(calls).unwrap_or_default();
+    let calls: Vec<WithCommand> = serde_json::from_slice(&calls).unwrap_or_default();
+    calls.into_iter().filter_map(|call| call.command).collect()
+}
+
 impl Record {
-    /// `None` where the bytes are no record.
+    /// `None` if the bytes are no record.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let (json, calls) = parts(bytes);
         let mut record: Self = serde_json::from_slice(json).ok()?;

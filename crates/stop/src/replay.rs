@@ -16,8 +16,7 @@ use self::transcript_file::ReplayedFile;
 
 pub use replayed_session::{NotJudged, ReplayedSession, ReplayedTurn};
 pub use report::{
-    ActionCount, AgentCount, Counts, DayCount, HeldThen, Hold, ReasonCount, Report, RuleCount, Totals,
-    UnreadFile,
+    ActionCount, HeldThen, Hold, OtherTurn, ReasonCount, Report, RuleCount, Totals, UnreadFile,
 };
 pub use transcript_file::{CheckoutWords, ReplayFilter, ReplayPolicies};
 
@@ -39,7 +38,7 @@ struct Candidate {
     is_named: bool,
 }
 
-/// Replays everything; `None` where the person interrupted it. `watch` is told the bytes that were read, and of how many.
+/// Replays everything; `None` if the person interrupted it. `watch` is told the bytes that were read, and of how many.
 pub fn replay(request: &ReplayRequest, mut watch: impl FnMut(u64, u64)) -> Option<Report> {
     let filter = &request.filter;
     let candidates = candidates(request);

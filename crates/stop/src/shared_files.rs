@@ -34,7 +34,7 @@ impl JudgedStop {
     /// Notes which files another session changed too since this one was judged last.
     pub fn note_shared_files(&mut self) {
         let others = self.others_in_the_same_files().unwrap_or_else(|error| {
-            self.event.log("shared", &format!("who else changed the files is not known: {error}"));
+            self.event.log("shared", &format!("cannot tell who else changed the files: {error}"));
             Vec::new()
         });
         let Some(turn) = &self.turn.known.turn else { return };

@@ -383,6 +383,9 @@ impl StopCase {
         pending: &Result<Pending, changes::Error>,
         event: &ClientEvent,
     ) -> Option<Baseline> {
+        if known.is_opened_early && self.span.is_none() {
+            return None;
+        }
         let turn = self.span.as_ref().map(|span| &span.first).or(known.turn.as_ref())?;
         let quick = baseline(turn);
         if self.beside.is_some() {

@@ -249,8 +249,8 @@ impl StopLook<'_> {
 
     fn note_changed(&mut self, root: &Path, folder: &str, began: Timestamp) {
         let text = format!(
-            "The policy of `{folder}` changed in this turn. The change counts from the next prompt; this turn goes by the \
-             policy from before."
+            "The policy of `{folder}` changed in this turn. The change takes effect at the next prompt; this turn is \
+             judged by the policy from before."
         );
         let key = format!("policy:{}:{began}", root.display());
         let author = Author::DuringTurn;
@@ -261,7 +261,7 @@ impl StopLook<'_> {
     fn note_left_out(&mut self, left_out: &[StopCase], began: Timestamp) {
         let folders = text::listed(left_out.iter().filter_map(|case| case.folder.as_ref()));
         let text = format!(
-            "Not judged at this stop, which looks at no more than {MOST_OTHERS} repositories beside the session's: {folders}."
+            "Not judged at this stop, which covers at most {MOST_OTHERS} repositories besides the session's own: {folders}."
         );
         let key = format!("left-out:{}:{began}", self.event.session);
         let author = Author::DuringTurn;

@@ -73,7 +73,7 @@ pub fn of_file_or_unknown(journal: Option<&mut Journal>, texts: &PolicyTexts) ->
     read.and_then(Result::ok).unwrap_or(journal::Trust::Unknown)
 }
 
-/// The settings for snapshots that are taken without being asked for; `None` where the texts are broken.
+/// The settings for snapshots that are taken without being asked for; `None` if the texts are broken.
 pub fn snapshot_settings(trust: journal::Trust, texts: &PolicyTexts) -> Option<SnapshotSettings> {
     let policy = match trust {
         journal::Trust::Trusted => texts.load().ok(),

@@ -28,6 +28,9 @@ use crate::trust;
 /// A tree with gigabytes of new files takes its time.
 const TIME_LIMIT: Duration = Duration::from_secs(15 * 60);
 
+/// How long the snapshot of another turn is waited for.
+const OTHER_SNAPSHOT: Duration = Duration::from_secs(2);
+
 /// Where the journal keeps which snapshot is of which turn: the session's last one.
 const VALUE: &str = "turn-snapshot";
 
@@ -53,6 +56,9 @@ pub struct SnapshotOrder {
 #[derive(Debug, Serialize, Deserialize)]
 struct TurnSnapshot {
     turn_id: i64,
+    /// When that turn was opened, in milliseconds: the number of a turn that came to nothing is given again.
+    #[serde(default)]
+    opened_at: Option<i64>,
     snapshot: String,
     reflog_size: Option<u64>,
 }
@@ -64,7 +70,7 @@ enum SnapshotProblem {
     Git(#[from] changes::Error),
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
-    #[error("another one is still being taken here")]
+    #[error("another snapshot is still being taken here")]
     Locked,
     #[error("{snapshot}, but it is not recorded: {error}")]
     NotRecorded {
@@ -72,7 +78,7 @@ enum SnapshotProblem {
         #[source]
         error: Box<JournalError>,
     },
-    #[error("{snapshot}, but the old ones stay: {error}")]
+    #[error("{snapshot}, but old ones were not removed: {error}")]
     NotPruned {
         snapshot: String,
         #[source]
@@ -113,7 +119,7 @@ impl SnapshotOrder {
         let began = Timestamp::now();
         let told = match self.take(settings) {
             Ok((snapshot, forgotten)) => format!(
-                "{}, {} files not as HEAD has them, {forgotten} older ones forgotten",
+                "{}, {} files that differ from HEAD, {forgotten} older ones removed",
                 snapshot.id, snapshot.facts.files
             ),
             Err(problem) => format!("not taken: {problem}"),
@@ -126,9 +132,9 @@ impl SnapshotOrder {
     /// The snapshot, and how many others are gone for it.
     fn take(&self, settings: &StopSettings) -> Result<(Snapshot, usize), SnapshotProblem> {
         let repository = Repository::discover(self.root.as_path())?;
-        // One at a time in each working tree: a second would be of the same state, or a hook that is registered twice.
+        // One at a time in each working tree. The first prompt may follow its session's start at once.
         let lock = lock_file(&settings.state, "snapshot", &repository);
-        let _lock = Lock::acquire(&lock, Duration::ZERO).map_err(|_| SnapshotProblem::Locked)?;
+        let _lock = Lock::acquire(&lock, OTHER_SNAPSHOT).map_err(|_| SnapshotProblem::Locked)?;
         let git = settings.git.within(TIME_LIMIT);
         let snapshots = configured_snapshots(repository, &git, &self.settings, &settings.state)?;
         let now = Timestamp::now();
@@ -159,6 +165,7 @@ impl SnapshotOrder {
     fn record(&self, snapshot: &Snapshot, state: &Path) -> Result<(), SnapshotProblem> {
         let taken = TurnSnapshot {
             turn_id: self.turn_id,
+            opened_at: Some(self.began_ns / 1_000_000),
             snapshot: snapshot.id.clone(),
             reflog_size: self.reflog_size,
         };
@@ -197,7 +204,8 @@ fn baseline_of_snapshot(
 ) -> Option<Baseline> {
     let taken = journal.read(|reader| reader.value(turn.session, VALUE)).ok().flatten()?;
     let taken: TurnSnapshot = serde_json::from_slice(&taken).ok()?;
-    if taken.turn_id != turn.id.0 {
+    let is_opened_then = |opened_at: i64| opened_at == turn.opened_at.as_millisecond();
+    if taken.turn_id != turn.id.0 || !taken.opened_at.is_none_or(is_opened_then) {
         return None;
     }
     let snapshots = Snapshots::of(repository.clone(), git).ok()?;

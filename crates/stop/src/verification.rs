@@ -11,7 +11,8 @@ use gate::policy::Policy;
 use gate::{ActionState, Changes, ContentProof, FileStanding, Inputs, RecordedCall, Verdict};
 use jiff::Timestamp;
 use journal::{FileVersion, Journal, JournalError, NO_FILE, NewProof, Standing};
-use transcript::{Call, Kind, Options, Outcome};
+use outputs::Shown;
+use transcript::{Call, CommandOutput, Kind, Options, Outcome};
 
 use crate::attestation::{Attested, ContentKey, IgnoredNote};
 use crate::changed_texts::{LARGEST_TEXT, text};
@@ -33,7 +34,7 @@ pub enum VerifiedPart {
     /// What is not committed, untracked files too.
     Worktree,
     Staged,
-    /// What is staged in the index that git names to its hooks.
+    /// Check what is staged in the index that git names to its hooks.
     StagedIn(PathBuf),
     Commit(String),
     Range(String),
@@ -78,7 +79,7 @@ pub struct MissingProof {
     pub action: String,
     /// What to do.
     pub say: String,
-    /// How it stands, if a stop looked at this content.
+    /// Its status, if a stop looked at this content.
     pub standing: Option<Standing>,
 }
 
@@ -329,6 +330,7 @@ impl VerifiedPlace<'_> {
             exit_code: Some(0),
             at: Some(run.began),
             ended_at: Some(run.ended),
+            output: CommandOutput::of_shown(Some(run.shown.clone()).filter(|shown| !shown.is_empty())),
             ..Call::default()
         };
         let verdict = self.judge(&candidates, vec![call], run.cwd);
@@ -394,12 +396,14 @@ impl VerifiedPlace<'_> {
 }
 
 /// A command that a person ran, and that succeeded.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ProvingRun<'a> {
     pub command: &'a str,
     pub cwd: &'a Path,
     pub began: Timestamp,
     pub ended: Timestamp,
+    /// What its output shows.
+    pub shown: Shown,
 }
 
 /// How many files are proven now for which action.

@@ -9,7 +9,7 @@ use gate::{Changes, Inputs, RecordedCall};
 use programs::shell::{Intents, SimpleCommand};
 use transcript::{Extent, Kind, Outcome};
 
-/// The files that the timeline shows as written; `None` where nobody knows.
+/// The files that the timeline shows as written; `None` if nobody knows.
 pub(crate) fn touched(inputs: &Inputs) -> Option<Vec<PathBuf>> {
     // A command that edits what it does not name may have touched anything.
     let edits_others =

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use supervise::{Command, Controls, Ending, Grace, Isolation, Limits, Observed, Supervised};
+use supervise::{Command, Controls, Ending, Grace, Isolated, Isolation, Limits, Observed, Supervised};
 
 struct Settings {
     command: Command,
@@ -86,10 +86,6 @@ fn settings() -> Settings {
 }
 
 fn isolation(name: &str) -> Isolation {
-    match name {
-        "pid" => Isolation::PidNamespace,
-        "user" => Isolation::UserNamespace,
-        "subreaper" => Isolation::Subreaper,
-        _ => Isolation::Best,
-    }
+    let way = Isolated::ALL.iter().find(|way| way.name() == name);
+    way.map_or(Isolation::Best, |way| Isolation::Only(*way))
 }

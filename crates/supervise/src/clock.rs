@@ -32,12 +32,8 @@ pub struct Reading {
 
 impl Reading {
     pub fn now() -> Self {
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-        let seconds = Duration::from_secs(time.tv_sec.unsigned_abs());
-        Self {
-            instant: Instant::now(),
-            since_boot: seconds + Duration::from_nanos(time.tv_nsec.unsigned_abs()),
-        }
+        let since_boot = machine::since_boot();
+        Self { instant: Instant::now(), since_boot }
     }
 }
 

@@ -1,8 +1,10 @@
-//! What is to be supervised, and how far it can be kept together.
+//! What is to be supervised, how far it is to be kept together, and why it cannot be started.
 
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
+
+use super::shim::Isolated;
 
 /// One program with everything that it is given. Standard input is always empty.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,21 +28,8 @@ pub enum Isolation {
     /// The strongest that this machine allows.
     #[default]
     Best,
-    /// A PID namespace, made as root.
-    PidNamespace,
-    /// A PID namespace inside a user namespace, which needs no rights.
-    UserNamespace,
-    /// No namespace: a process that all orphans of the tree fall to.
-    Subreaper,
-}
-
-text::named! {
-    /// How the tree is kept together.
-    pub enum Isolated {
-        PidNamespace = "PID namespace",
-        UserNamespace = "PID namespace in a user namespace",
-        Subreaper = "subreaper",
-    }
+    /// This way or none.
+    Only(Isolated),
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -57,7 +46,7 @@ pub enum SpawnError {
     Output(#[source] io::Error),
     #[error("cannot write the record of the supervisor")]
     Record(#[source] io::Error),
-    #[error("cannot isolate the command by a {isolation}: {step}")]
+    #[error("cannot isolate the command with a {isolation}: {step}")]
     Isolate { isolation: &'static str, step: &'static str, source: io::Error },
     #[error("cannot start the process that keeps the command together")]
     Shim(#[source] io::Error),

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::event::{EventfdFlags, eventfd};
+use machine::WakeUp;
 
 use super::limits::Grace;
 
@@ -18,7 +18,7 @@ pub struct Controls {
 
 #[derive(Debug)]
 struct Shared {
-    wake: OwnedFd,
+    wake: WakeUp,
     requests: Mutex<VecDeque<Request>>,
     is_asked: AtomicBool,
 }
@@ -52,8 +52,8 @@ pub struct Request {
 
 impl Controls {
     pub fn new() -> io::Result<Self> {
-        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let shared = Shared { wake, requests: Mutex::default(), is_asked: AtomicBool::new(false) };
+        let shared =
+            Shared { wake: WakeUp::new()?, requests: Mutex::default(), is_asked: AtomicBool::new(false) };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -76,14 +76,13 @@ impl Controls {
     fn request(&self, request: Request) {
         self.shared.is_asked.store(true, Ordering::SeqCst);
         self.shared.requests.lock().unwrap_or_else(PoisonError::into_inner).push_back(request);
-        // A full counter means that the reader is to be woken already.
-        let _ = rustix::io::write(&self.shared.wake, &1_u64.to_ne_bytes());
+        self.shared.wake.wake();
     }
 
     pub fn taken(&self) -> Option<Request> {
         let mut requests = self.shared.requests.lock().unwrap_or_else(PoisonError::into_inner);
         if requests.len() <= 1 {
-            let _ = rustix::io::read(&self.shared.wake, &mut [0; 8]);
+            self.shared.wake.clear();
         }
         requests.pop_front()
     }

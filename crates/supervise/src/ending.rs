@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::command::Isolated;
+use super::shim::Isolated;
 use crate::marker::Marker;
 
 /// Something that happened while a tree was watched.
@@ -63,7 +63,7 @@ text::named! {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ending {
     pub how: How,
-    /// What the stage's own process ended with, whatever the reason; `None` where nobody could know.
+    /// What the stage's own process ended with, whatever the reason; `None` if nobody could know.
     pub status: Option<Status>,
     /// Processes that could not be ended, because they belong to somebody else.
     pub survivors: u32,

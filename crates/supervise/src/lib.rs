@@ -11,6 +11,8 @@
 //!   one; the kernel itself signals all of it at once; when the shim goes, for whatever reason, all of it is killed.
 //! - Elsewhere the shim is a **subreaper**: orphans of its stage, and of no other, fall to it. To end the tree it stops
 //!   everyone that descends from it until nobody moves, and kills them; it is done when it has no child left.
+//! - On macOS, which has neither, the shim leads a **session**, and an orphan in it counts as the shim's child. Who begins a
+//!   session of its own and loses its parent is found by its environment, where the system shows that, when the stage ends.
 //!
 //! **When the supervisor is killed,** the kernel closes its end of the socket to each shim, and each shim ends its own tree.
 //! A parent-death signal would do less: it follows the thread that forked, not the process, and would kill only the
@@ -29,29 +31,30 @@ pub mod marker;
 mod memory;
 mod output;
 mod process_identity;
-mod processes;
 mod record;
 mod shim;
 mod stall;
 mod watch;
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use machine::ChildHandle;
 use rustix::fs::OFlags;
-use rustix::process::{Signal as ProcessSignal, WaitId, WaitIdOptions, pidfd_send_signal, waitid};
+use rustix::process::Signal as ProcessSignal;
 
 pub use clock::{Clock, Reading};
-pub use command::{Command, Isolated, Isolation, SpawnError};
+pub use command::{Command, Isolation, SpawnError};
 pub use controls::{Cause, Controls};
 pub use ending::{Ending, How, Observed, OutputKept, Signal, Stall, StallLooks, StallSignal, Status};
 pub use limits::{Grace, HARD_LIMIT_AFTER, Limits, StallInterrupt, Stalls};
 pub use process_identity::ProcessIdentity;
 pub use record::{SweepError, Swept, sweep, sweep_replaced};
+pub use shim::{CAVEAT, Isolated};
 pub use stall::Vitals;
 
 use self::output::Keeper;
@@ -103,13 +106,13 @@ impl Supervised {
     /// Starts the command in a tree of its own.
     pub fn spawn(command: &Command, isolation: Isolation) -> Result<Self, SpawnError> {
         let mut refused = None;
-        for isolated in ways(isolation) {
+        for isolated in ways(&isolation) {
             match Self::spawn_isolated(command, *isolated) {
                 // The machine does not allow this way; the next one asks for less.
                 Err(error @ SpawnError::Isolate { .. }) => refused = Some(error),
                 Ok(supervised) => {
                     if isolation == Isolation::Best {
-                        let place = WAYS.iter().position(|way| way == isolated);
+                        let place = Isolated::ALL.iter().position(|way| way == isolated);
                         BEST.store(place.unwrap_or(0), Ordering::Relaxed);
                     }
                     return Ok(supervised);
@@ -164,18 +167,14 @@ impl Supervised {
     }
 }
 
-/// From the strongest on.
-const WAYS: [Isolated; 3] = [Isolated::PidNamespace, Isolated::UserNamespace, Isolated::Subreaper];
-
-/// The first of them that this machine has allowed.
+/// The first way that this machine has allowed, in the order of the platform's.
 static BEST: AtomicUsize = AtomicUsize::new(0);
 
-fn ways(isolation: Isolation) -> &'static [Isolated] {
+fn ways(isolation: &Isolation) -> &[Isolated] {
+    let all = Isolated::ALL;
     match isolation {
-        Isolation::Best => WAYS.get(BEST.load(Ordering::Relaxed)..).unwrap_or(&WAYS),
-        Isolation::PidNamespace => &[Isolated::PidNamespace],
-        Isolation::UserNamespace => &[Isolated::UserNamespace],
-        Isolation::Subreaper => &[Isolated::Subreaper],
+        Isolation::Best => all.get(BEST.load(Ordering::Relaxed)..).unwrap_or(all),
+        Isolation::Only(way) => std::slice::from_ref(way),
     }
 }
 
@@ -183,27 +182,23 @@ fn ways(isolation: Isolation) -> &'static [Isolated] {
 fn output_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let (near, far) = shim::pipe()?;
     rustix::fs::fcntl_setfl(&near, OFlags::NONBLOCK)?;
-    // A user with very many pipes gets small ones, which only costs speed.
-    let _ = rustix::pipe::fcntl_setpipe_size(&near, PIPE);
+    machine::widen_pipe(&near, PIPE);
     Ok((near, far))
 }
 
 /// Shims that have said their last word. A kernel takes a tenth of a millisecond to take a namespace down, for which
 /// nobody waits; they are waited for when the next stage has begun.
-static LEAVING: Mutex<Vec<OwnedFd>> = Mutex::new(Vec::new());
+static LEAVING: Mutex<Vec<ChildHandle>> = Mutex::new(Vec::new());
 
 fn reap_leaving() {
     let mut leaving = LEAVING.lock().unwrap_or_else(PoisonError::into_inner);
-    leaving.retain(|shim| {
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
-        matches!(waitid(WaitId::PidFd(shim.as_fd()), options), Ok(None))
-    });
+    leaving.retain(ChildHandle::is_running);
 }
 
 impl Tree {
     /// The shim has said its last word, and is not waited for here.
     fn let_go(&mut self) {
-        match self.shim.pidfd.try_clone() {
+        match self.shim.handle.try_clone() {
             Ok(shim) => {
                 self.is_gone = true;
                 LEAVING.lock().unwrap_or_else(PoisonError::into_inner).push(shim);
@@ -217,10 +212,15 @@ impl Tree {
     /// Waits for the shim, of which it is known that it has ended; tells whether it ended by itself.
     fn reap(&mut self) -> EndOfShim {
         self.is_gone = true;
-        match waitid(WaitId::PidFd(self.shim.pidfd.as_fd()), WaitIdOptions::EXITED) {
-            Ok(Some(status)) if status.exited() => EndOfShim::ItsOwn,
+        match self.shim.handle.wait() {
+            Ok(true) => EndOfShim::ItsOwn,
             _ => EndOfShim::Killed,
         }
+    }
+
+    /// Kills whoever is left without a shim; returns how many could not be killed.
+    fn kill_orphans(&self) -> u32 {
+        record::kill_orphans(&self.token, self.shim.pid)
     }
 }
 
@@ -236,10 +236,10 @@ impl Drop for Tree {
             // The shim takes the end of the connection for the order to kill.
             let _ = self.shim.control.shutdown(std::net::Shutdown::Both);
             if !self.shim.ends_within(DROP_TAKES) {
-                let _ = pidfd_send_signal(&self.shim.pidfd, ProcessSignal::KILL);
+                let _ = self.shim.handle.signal(ProcessSignal::KILL);
             }
-            if self.reap() == EndOfShim::Killed && self.isolated == Isolated::Subreaper {
-                record::kill_by_token(&self.token);
+            if self.reap() == EndOfShim::Killed && !self.isolated.is_namespace() {
+                self.kill_orphans();
             }
         }
         // Where this fails, the next sweep finds a record of nobody.

@@ -42,7 +42,7 @@ impl Marker {
         self
     }
 
-    /// The value of an attribute; empty where the key stood alone.
+    /// The value of an attribute; empty if the key stood alone.
     pub fn attribute(&self, key: &str) -> Option<&str> {
         self.attributes.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
@@ -57,7 +57,7 @@ impl Marker {
         self.kind == "CHECKPOINT" && self.subtype.as_deref() == Some("saved")
     }
 
-    /// Reads one line, with or without its line end; `None` where it is no marker.
+    /// Reads one line, with or without its line end; `None` if it is no marker.
     pub fn parse(line: &str) -> Option<Self> {
         let inside = line.trim_start().strip_prefix('[')?;
         let length = inside.find(|character: char| !is_of_kind(character))?;
@@ -150,7 +150,7 @@ impl Part {
     }
 }
 
-/// A quoted text at the beginning, without its quotes, and what follows it; `None` where the plain grammar applies:
+/// A quoted text at the beginning, without its quotes, and what follows it; `None` if the plain grammar applies:
 /// the quote is not closed before a `:` or `]`, or there is nothing in it that asks for quotes.
 fn quoted<'a>(text: &'a str, asks_for_quotes: &[char]) -> Option<(String, &'a str)> {
     let inside = text.strip_prefix('"')?;

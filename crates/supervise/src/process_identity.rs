@@ -2,9 +2,10 @@
 
 use std::io;
 
+use machine::{ProcessTable, process_namespace};
 use serde::{Deserialize, Serialize};
 
-use super::{processes, record};
+use super::record;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessIdentity {
@@ -18,10 +19,10 @@ pub struct ProcessIdentity {
 
 impl ProcessIdentity {
     pub fn of_this_process() -> io::Result<Self> {
-        let proc = processes::open()?;
+        let table = ProcessTable::open()?;
         let pid = rustix::process::getpid().as_raw_nonzero().get();
-        let started = processes::read(&proc, pid).map_or(0, |process| process.started);
-        Ok(Self { boot: record::boot()?, namespace: namespace(), pid, started })
+        let started = table.read(pid).map_or(0, |process| process.started);
+        Ok(Self { boot: record::boot()?, namespace: process_namespace(), pid, started })
     }
 
     pub fn pid(&self) -> i32 {
@@ -30,16 +31,10 @@ impl ProcessIdentity {
 
     /// Whether it certainly lives no more. Of a process on another machine nobody here can tell.
     pub fn is_gone(&self) -> bool {
-        let Ok(proc) = processes::open() else { return false };
-        let is_near = record::boot().is_ok_and(|boot| boot == self.boot) && namespace() == self.namespace;
-        let is_alive = || {
-            processes::read(&proc, self.pid).is_some_and(|now| now.started == self.started && now.is_alive())
-        };
+        let Ok(table) = ProcessTable::open() else { return false };
+        let is_near =
+            record::boot().is_ok_and(|boot| boot == self.boot) && process_namespace() == self.namespace;
+        let is_alive = || table.read(self.pid).is_some_and(|now| now.started == self.started && now.is_alive);
         is_near && !is_alive()
     }
-}
-
-fn namespace() -> String {
-    let link = fs_err::read_link("/proc/self/ns/pid");
-    link.map(|link| link.to_string_lossy().into_owned()).unwrap_or_default()
 }

@@ -1,20 +1,17 @@
 //! The record of a supervised tree (`supervisor.json`), written before the stage begins and removed when all of it is gone. One
 //! that is still there belongs to a supervisor that was killed; by it the next one finds what may be left.
 
-use std::ffi::OsStr;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use machine::{CAN_ADOPT_ORPHANS, Process, ProcessTable};
 use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 
-use super::command::Isolated;
-use super::processes::{self, Process};
+use super::shim::Isolated;
 use super::{Command, SpawnError, output};
 
 /// The variable that all of a tree inherit. By it those are known that have lost the shim.
@@ -62,7 +59,7 @@ pub enum SweepError {
     Record(#[source] io::Error),
     #[error("the supervisor of `{record}` is alive (process {pid})")]
     Alive { record: PathBuf, pid: i32 },
-    #[error("cannot look at the processes of this machine")]
+    #[error("cannot inspect the processes of this machine")]
     Processes(#[source] io::Error),
     #[error("cannot complete the kept output")]
     Output(#[source] io::Error),
@@ -78,12 +75,12 @@ pub(super) fn new_token() -> String {
 }
 
 pub(super) fn write(command: &Command, isolated: Isolated, shim: Pid, token: &str) -> Result<(), SpawnError> {
-    let proc = processes::open().map_err(|error| SpawnError::Record(error.into()))?;
+    let table = ProcessTable::open().map_err(|error| SpawnError::Record(error.into()))?;
     let record = Record {
         version: 1,
         boot: boot().map_err(SpawnError::Record)?,
-        supervisor: ourselves(&proc),
-        shim: Identity::of(&proc, shim),
+        supervisor: ourselves(&table),
+        shim: Identity::of(&table, shim),
         isolation: isolated.name().to_owned(),
         token: token.to_owned(),
         output: beside(&command.record, &command.output),
@@ -100,14 +97,14 @@ fn beside(record: &Path, output: &Path) -> Option<String> {
 }
 
 impl Identity {
-    fn of(proc: &OwnedFd, pid: Pid) -> Self {
+    fn of(table: &ProcessTable, pid: Pid) -> Self {
         let pid = pid.as_raw_nonzero().get();
-        Self { pid, started: processes::read(proc, pid).map_or(0, |process| process.started) }
+        Self { pid, started: table.read(pid).map_or(0, |process| process.started) }
     }
 
     /// The process, if this very one is alive.
-    fn process(&self, proc: &OwnedFd) -> Option<Process> {
-        processes::read(proc, self.pid).filter(|now| now.started == self.started && now.is_alive())
+    fn process(&self, table: &ProcessTable) -> Option<Process> {
+        table.read(self.pid).filter(|now| now.started == self.started && now.is_alive)
     }
 }
 
@@ -117,21 +114,21 @@ pub(super) fn boot() -> io::Result<String> {
     if let Some(known) = BOOT.get() {
         return Ok(known.clone());
     }
-    let boot = fs_err::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned();
+    let boot = machine::boot_id()?;
     Ok(BOOT.get_or_init(|| boot).clone())
 }
 
 /// This process. Asked once.
-fn ourselves(proc: &OwnedFd) -> Identity {
+fn ourselves(table: &ProcessTable) -> Identity {
     static OURSELVES: OnceLock<Identity> = OnceLock::new();
-    *OURSELVES.get_or_init(|| Identity::of(proc, rustix::process::getpid()))
+    *OURSELVES.get_or_init(|| Identity::of(table, rustix::process::getpid()))
 }
 
 /// Kills what a lost supervisor left behind, by its record (`supervisor.json`), completes the kept output, and removes
 /// the record. Without a record there is nothing to do. Where that supervisor is alive it is left in peace, with all
 /// that belongs to it.
 pub fn sweep(path: &Path) -> Result<Swept, SweepError> {
-    sweep_unless(path, |supervisor, proc| supervisor.process(proc).is_some())
+    sweep_unless(path, |supervisor, table| supervisor.process(table).is_some())
 }
 
 /// As [`sweep`], also of a supervisor that is alive: it was paused or cut off, and somebody else has its work now.
@@ -141,7 +138,7 @@ pub fn sweep_replaced(path: &Path) -> Result<Swept, SweepError> {
 
 fn sweep_unless(
     path: &Path,
-    is_in_charge: impl Fn(&Identity, &OwnedFd) -> bool,
+    is_in_charge: impl Fn(&Identity, &ProcessTable) -> bool,
 ) -> Result<Swept, SweepError> {
     let text = match fs_err::read(path) {
         Ok(text) => text,
@@ -151,12 +148,12 @@ fn sweep_unless(
     let mut swept = Swept { lost: true, ..Swept::default() };
     // The stage begins only after its record is complete, so one that is not belongs to nothing.
     if let Ok(record) = serde_json::from_slice::<Record>(&text) {
-        let proc = processes::open().map_err(|error| SweepError::Processes(error.into()))?;
+        let table = ProcessTable::open().map_err(|error| SweepError::Processes(error.into()))?;
         if boot().map_err(SweepError::Processes)? == record.boot {
-            if is_in_charge(&record.supervisor, &proc) {
+            if is_in_charge(&record.supervisor, &table) {
                 return Err(SweepError::Alive { record: path.to_owned(), pid: record.supervisor.pid });
             }
-            (swept.killed, swept.survivors) = clear(&proc, &record);
+            (swept.killed, swept.survivors) = clear(&table, &record);
         }
         if let Some(output) = record.output.map(|name| path.with_file_name(name))
             && beside(path, &output).is_some()
@@ -170,43 +167,50 @@ fn sweep_unless(
 }
 
 /// Kills the shim with its tree, and whoever else carries the token.
-fn clear(proc: &OwnedFd, record: &Record) -> (u32, u32) {
-    let mut first = Vec::with_capacity(processes::MOST);
-    processes::read_all(proc, &mut first);
-    let shim = record.shim.process(proc);
+fn clear(table: &ProcessTable, record: &Record) -> (u32, u32) {
+    let mut first = Vec::with_capacity(machine::MOST);
+    table.read_all(&mut first);
+    let shim = record.shim.process(table);
+    let has_its_number = shim.is_some() || outlives_its_shim(table, record.shim.pid);
     let of_tree = |row: &Process| {
-        shim.is_some_and(|shim| processes::descends(&first, row, shim.pid)) || carries(row.pid, &record.token)
+        (has_its_number && machine::descends(&first, row, record.shim.pid)) || carries(row.pid, &record.token)
     };
-    let members: Vec<Process> = first.iter().filter(|row| row.is_alive() && of_tree(row)).copied().collect();
-    let (killed, survivors) = kill_until_gone(proc, &record.token, &members);
+    let members: Vec<Process> = first.iter().filter(|row| row.is_alive && of_tree(row)).copied().collect();
+    let (killed, survivors) = kill_until_gone(table, &record.token, &members);
     // Last, since in a namespace all of it would go at once and could not be counted; without one it takes in orphans.
     if let Some(shim) = shim {
-        let _ = processes::signal(proc, &shim, Signal::KILL);
+        let _ = table.signal(&shim, Signal::KILL);
     }
     (killed, survivors)
 }
 
+/// Whether those that descend from a shim that is gone are still known by its number. While its session is there, nobody else
+/// gets that.
+fn outlives_its_shim(table: &ProcessTable, shim: i32) -> bool {
+    !CAN_ADOPT_ORPHANS && table.read(shim).is_none()
+}
+
 /// Kills these and all who carry the token, until none is left or nothing more helps.
-fn kill_until_gone(proc: &OwnedFd, token: &str, members: &[Process]) -> (u32, u32) {
+fn kill_until_gone(table: &ProcessTable, token: &str, members: &[Process]) -> (u32, u32) {
     let deadline = Instant::now() + PATIENCE;
     let mut known: Vec<Process> = members.to_vec();
     loop {
         let mut alive = 0;
         for process in &known {
-            let same = processes::read(proc, process.pid)
-                .is_some_and(|now| now.started == process.started && now.is_alive());
+            let same =
+                table.read(process.pid).is_some_and(|now| now.started == process.started && now.is_alive);
             if same {
                 alive += 1;
-                let _ = processes::signal(proc, process, Signal::KILL);
+                let _ = table.signal(process, Signal::KILL);
             }
         }
-        let mut rows = Vec::with_capacity(processes::MOST);
-        processes::read_all(proc, &mut rows);
+        let mut rows = Vec::with_capacity(machine::MOST);
+        table.read_all(&mut rows);
         let is_known =
             |row: &Process| known.iter().any(|old| old.pid == row.pid && old.started == row.started);
         let more: Vec<Process> = rows
             .into_iter()
-            .filter(|row| row.is_alive() && !is_known(row) && carries(row.pid, token))
+            .filter(|row| row.is_alive && !is_known(row) && carries(row.pid, token))
             .collect();
         if alive == 0 && more.is_empty() {
             return (u32::try_from(known.len()).unwrap_or(u32::MAX), 0);
@@ -220,16 +224,20 @@ fn kill_until_gone(proc: &OwnedFd, token: &str, members: &[Process]) -> (u32, u3
     }
 }
 
-/// Kills whoever carries the token; for a tree that has lost its shim. Returns how many could not be killed.
-pub(super) fn kill_by_token(token: &str) -> u32 {
-    processes::open().map_or(0, |proc| kill_until_gone(&proc, token, &[]).1)
+/// Kills whoever is left of a tree that has lost its shim. Returns how many could not be killed.
+pub(super) fn kill_orphans(token: &str, shim: Pid) -> u32 {
+    let Ok(table) = ProcessTable::open() else { return 0 };
+    let shim = shim.as_raw_nonzero().get();
+    let mut rows = Vec::new();
+    if outlives_its_shim(&table, shim) {
+        rows.reserve(machine::MOST);
+        table.read_all(&mut rows);
+    }
+    let members: Vec<Process> =
+        rows.iter().filter(|row| machine::descends(&rows, row, shim)).copied().collect();
+    kill_until_gone(&table, token, &members).1
 }
 
 fn carries(pid: i32, token: &str) -> bool {
-    let Ok(environment) = fs_err::read(format!("/proc/{pid}/environ")) else { return false };
-    environment.split(|byte| *byte == 0).any(|variable| {
-        let variable = OsStr::from_bytes(variable).as_bytes();
-        variable.strip_prefix(TOKEN.as_bytes()).and_then(|rest| rest.strip_prefix(b"="))
-            == Some(token.as_bytes())
-    })
+    ProcessTable::was_started_with(pid, format!("{TOKEN}={token}").as_bytes())
 }

@@ -1,8 +1,8 @@
 //! The shim: one small process between the supervisor and a stage, which keeps the stage's tree together. It is a copy
 //! of the supervisor that never becomes another program, since starting one would cost more than all the rest.
 //!
-//! This is the only module of the workspace in which `unsafe` is allowed; the blocks are in `raw.rs`, but for the
-//! places that fork. A copy of a process with several threads has only the thread that made it: another one may have
+//! This module and, on macOS, one of `machine` are all in which `unsafe` is allowed; the blocks are in `raw.rs` and in the
+//! part of the platform (`linux.rs`, `macos.rs`), but for the places that fork. A copy of a process with several threads has only the thread that made it: another one may have
 //! held a lock, of the allocator for example, and nobody will ever release it. So between the fork and the end of
 //! the process only plain system calls are made: nothing is allocated, freed, printed or locked, and nothing may
 //! panic. Everything that the copy needs is prepared in [`Prepared`] before, and its code is in `child.rs` and
@@ -14,21 +14,33 @@
 
 mod child;
 mod descendants;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "macos")]
+mod macos;
 mod raw;
+
+#[cfg(target_os = "linux")]
+use linux as platform;
+#[cfg(target_os = "macos")]
+use macos as platform;
 
 use std::ffi::{CString, OsStr, c_char};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+use machine::ChildHandle;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Pid;
 
 use self::descendants::Room;
 pub(super) use self::descendants::end_child;
-use super::command::{Command, Isolated, SpawnError};
+use self::platform::Surroundings;
+pub use self::platform::{CAVEAT, Isolated};
+use super::command::{Command, SpawnError};
 
 /// What the supervisor says to the shim, in one byte. Saying nothing more, by closing the socket or by dying, means
 /// the same as [`Order::KILL`].
@@ -136,11 +148,9 @@ struct Prepared {
     arguments: Pointers,
     environment: Pointers,
     directory: CString,
-    /// What maps our user and group into a user namespace as themselves.
-    user_map: String,
-    group_map: String,
+    surroundings: Surroundings,
     files: Files,
-    /// Room for what is read of `/proc` where there is no namespace.
+    /// Room for what is read of the machine's processes where there is no namespace.
     room: Room,
 }
 
@@ -171,7 +181,7 @@ impl Pointers {
 #[derive(Debug)]
 pub(super) struct Shim {
     pub(super) pid: Pid,
-    pub(super) pidfd: OwnedFd,
+    pub(super) handle: ChildHandle,
     pub(super) control: UnixStream,
     /// Tells what failed before the stage ran; ends without a word when it runs.
     status: OwnedFd,
@@ -201,12 +211,12 @@ impl Shim {
             status: far_status,
         };
         let mut prepared = Prepared::new(command, isolated, files)?;
-        let (pid, pidfd) = fork_shim(&mut prepared).map_err(|source| SpawnError::Isolate {
+        let (pid, handle) = fork_shim(&mut prepared).map_err(|source| SpawnError::Isolate {
             isolation: isolated.name(),
             step: "a new process",
             source,
         })?;
-        Ok(Self { pid, pidfd, control, status })
+        Ok(Self { pid, handle, control, status })
     }
 
     /// Lets the stage begin, and waits until its program runs.
@@ -244,7 +254,7 @@ impl Shim {
         loop {
             let left = limit.saturating_duration_since(Instant::now());
             let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
-            match poll(&mut [PollFd::from_borrowed_fd(self.pidfd.as_fd(), PollFlags::IN)], Some(&left)) {
+            match poll(&mut [PollFd::from_borrowed_fd(self.handle.as_fd(), PollFlags::IN)], Some(&left)) {
                 Err(rustix::io::Errno::INTR) => {}
                 ended => return ended.is_ok_and(|number| number > 0),
             }
@@ -259,24 +269,20 @@ impl Shim {
 
 /// A pipe that no other program inherits.
 pub(super) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
-    Ok(rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?)
+    let (near, far) = io::pipe()?;
+    Ok((near.into(), far.into()))
 }
 
-fn fork_shim(prepared: &mut Prepared) -> io::Result<(Pid, OwnedFd)> {
-    let namespaces = match prepared.isolated {
-        Isolated::PidNamespace => raw::PID_NAMESPACE,
-        Isolated::UserNamespace => raw::PID_NAMESPACE | raw::USER_NAMESPACE,
-        Isolated::Subreaper => 0,
-    };
+fn fork_shim(prepared: &mut Prepared) -> io::Result<(Pid, ChildHandle)> {
     // Signals stay blocked in the copy: a handler of ours, run there, would write into pipes that it shares with us.
     let before = raw::block_signals();
     // SAFETY: the copy runs `child::shim` and nothing else, which makes plain system calls only and does not return.
-    let forked = unsafe { raw::fork(namespaces) };
+    let forked = unsafe { platform::fork(prepared.isolated) };
     match forked {
         Ok(raw::Forked::Copy) => child::shim(prepared),
-        Ok(raw::Forked::Original { pid, pidfd }) => {
+        Ok(raw::Forked::Original { pid, handle }) => {
             raw::restore_signals(&before);
-            Ok((pid, pidfd))
+            Ok((pid, handle))
         }
         Err(error) => {
             raw::restore_signals(&before);
@@ -299,17 +305,14 @@ impl Prepared {
             both.extend_from_slice(value.as_bytes());
             c_string(&both)
         });
-        let user = rustix::process::geteuid().as_raw();
-        let group = rustix::process::getegid().as_raw();
-        let most = if isolated == Isolated::Subreaper { super::processes::MOST } else { 0 };
+        let most = if isolated.is_namespace() { 0 } else { machine::MOST };
         Ok(Self {
             isolated,
             programs: programs(program, command)?,
             arguments: Pointers::new(arguments.collect::<Result<_, _>>()?),
             environment: Pointers::new(environment.collect::<Result<_, _>>()?),
             directory: c_string(command.directory.as_os_str().as_bytes())?,
-            user_map: format!("{user} {user} 1\n"),
-            group_map: format!("{group} {group} 1\n"),
+            surroundings: Surroundings::new(),
             files,
             room: Room::new(most),
         })
@@ -340,7 +343,7 @@ fn c_string(bytes: &[u8]) -> Result<CString, SpawnError> {
 }
 
 impl Files {
-    fn all(&self) -> [std::os::fd::BorrowedFd<'_>; 5] {
+    fn all(&self) -> [BorrowedFd<'_>; 5] {
         [
             self.nothing.as_fd(),
             self.output.as_fd(),

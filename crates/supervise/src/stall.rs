@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use machine::{Process, ProcessTable};
+
 use super::clock::Clock;
 use super::controls::Cause;
 use super::ending::{Observed, Stall, StallLooks, StallSignal};
 use super::limits::{Limits, Stalls};
 use super::marker::Marker;
 use super::memory;
-use super::processes::{self, Process};
 
 /// Of the processor time of one core, a process that waits in a loop with pauses uses less than this part.
 const WORKING: u32 = 100;
@@ -154,10 +155,10 @@ impl Vitals {
     fn sample(&mut self, now: Duration, stalls: &Stalls, root: i32) {
         let since = now.saturating_sub(self.last_sample);
         self.last_sample = now;
-        if let Ok(proc) = processes::open() {
-            self.rows.reserve(processes::MOST);
-            processes::read_all(&proc, &mut self.rows);
-            let (ticks, _) = processes::tree_ticks(&self.rows, root);
+        if let Ok(table) = ProcessTable::open() {
+            self.rows.reserve(machine::MOST);
+            table.read_all(&mut self.rows);
+            let (ticks, _) = machine::tree_ticks(&self.rows, root);
             // A tick is a hundredth of a second.
             let working = u64::try_from((since / WORKING).as_millis() / 10).unwrap_or(u64::MAX).max(1);
             if ticks.saturating_sub(self.ticks) >= working {

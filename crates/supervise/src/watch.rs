@@ -5,18 +5,18 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
+use machine::CAN_ADOPT_ORPHANS;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Signal as ProcessSignal, pidfd_send_signal};
+use rustix::process::Signal as ProcessSignal;
 
 use super::clock::{Clock, HEARTBEAT, Reading};
-use super::command::Isolated;
 use super::controls::{Cause, Controls};
 use super::ending::{Ending, How, Observed, Signal, Status};
 use super::limits::{Grace, Limits};
 use super::shim::{Order, Word};
 use super::stall::Vitals;
-use super::{EndOfShim, Supervised, WatchError, memory, record};
+use super::{EndOfShim, Supervised, WatchError, memory};
 use crate::marker::Reader;
 
 /// What is read at once; it stays in the processor's cache.
@@ -155,7 +155,7 @@ impl<'a> Watch<'a> {
         let reading = self.clock.awake() >= self.read_after;
         let Supervised { tree, output, errors, .. } = &self.supervised;
         let sources: [Source<'_>; 5] = [
-            (Some(tree.shim.pidfd.as_fd()), |ready| ready.shim = true),
+            (Some(tree.shim.handle.as_fd()), |ready| ready.shim = true),
             (Some(self.controls.wake()), |ready| ready.requests = true),
             (self.control_open.then_some(tree.shim.control.as_fd()), |ready| ready.control = true),
             (output.as_ref().filter(|_| reading).map(AsFd::as_fd), |ready| ready.output = true),
@@ -214,7 +214,7 @@ impl<'a> Watch<'a> {
             Phase::Leaving { until } if awake >= until => self.kill(None),
             Phase::Killed { cause, shim_until } if awake >= shim_until => {
                 // In a namespace this ends all of it. Without one, whoever is left is found by its environment.
-                let _ = pidfd_send_signal(&self.supervised.tree.shim.pidfd, ProcessSignal::KILL);
+                let _ = self.supervised.tree.shim.handle.signal(ProcessSignal::KILL);
                 self.phase = Phase::Killed { cause, shim_until: awake + SHIM_MAY_TAKE };
             }
             Phase::Ending { .. } | Phase::Leaving { .. } | Phase::Killed { .. } => {}
@@ -410,10 +410,14 @@ impl<'a> Watch<'a> {
             while self.control_open {
                 self.listen();
             }
-            if isolated == Isolated::Subreaper && end_of_shim == EndOfShim::Killed {
+            if !isolated.is_namespace() && end_of_shim == EndOfShim::Killed {
                 // It did not get to its own end. Whoever is left carries the token.
-                self.survivors = record::kill_by_token(&self.supervised.tree.token);
+                self.survivors = self.supervised.tree.kill_orphans();
             }
+        }
+        if !CAN_ADOPT_ORPHANS {
+            // Whoever has left the session is not known to the shim, but carries the token.
+            self.survivors = self.survivors.max(self.supervised.tree.kill_orphans());
         }
         for stream in [Stream::Output, Stream::Errors] {
             self.drain(stream);

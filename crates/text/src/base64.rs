@@ -17,7 +17,7 @@ pub fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes of a text with its padding; `None` where it is not base64.
+/// The bytes of a text with its padding; `None` if it is not base64.
 pub fn from_base64(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let digits = text.trim_end_matches('=');

@@ -13,6 +13,8 @@ macro_rules! each_host {
             Opencode opencode,
             Copilot copilot,
             Droid droid,
+            Cursor cursor,
+            Vscode vscode,
         }
     };
 }
@@ -21,7 +23,6 @@ macro_rules! agent {
     ($($host:ident $name:ident,)*) => {
         /// A client whose transcripts are understood.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(rename_all = "lowercase")]
         pub enum Agent {
             $($host,)*
@@ -54,5 +55,21 @@ impl Agent {
     /// The client of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|agent| agent.name() == name)
+    }
+}
+
+/// A name, and no list of them: a schema does not change with every client that is added.
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Agent {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Agent".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "A client whose transcripts are understood, by the name that `--agent` takes.",
+            "type": "string",
+            "pattern": "^[a-z]+$",
+        })
     }
 }

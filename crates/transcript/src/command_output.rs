@@ -51,7 +51,8 @@ impl CommandOutput {
         output
     }
 
-    fn of_shown(shown: Option<Shown>) -> Self {
+    /// An output of which only this is known; `None` if it says nothing about how the command went.
+    pub fn of_shown(shown: Option<Shown>) -> Self {
         Self { unread: None, shown: OnceLock::from(shown.map(Box::new)) }
     }
 

@@ -77,6 +77,23 @@ pub fn sessions(path: &Path) -> Vec<StoredSession> {
     stored_sessions(&connection, format, path).unwrap_or_default()
 }
 
+/// The files that a client writes a transcript into, which need not be there: the one at `path`, or the database and its write-ahead log.
+pub fn written_files(path: &Path) -> Vec<PathBuf> {
+    match path.parent().filter(|parent| parent.is_file()) {
+        Some(database) => {
+            let mut log = database.as_os_str().to_owned();
+            log.push("-wal");
+            vec![database.to_owned(), log.into()]
+        }
+        None => vec![path.to_owned()],
+    }
+}
+
+/// Whether there is anything at the path of a transcript.
+pub fn is_there(path: &Path) -> bool {
+    written_files(path).first().is_some_and(|file| file.is_file())
+}
+
 /// The session that `path` names.
 pub fn stored_session(path: &Path) -> Option<StoredSession> {
     let (database, id) = (path.parent()?, path.file_name()?.to_str()?);

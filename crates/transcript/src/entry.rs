@@ -163,7 +163,7 @@ impl From<CallResult> for Entry {
 /// How a call ended, or where it stands.
 #[derive(Debug, Default)]
 pub(crate) struct CallResult {
-    /// The call's id; empty where only `task` names it.
+    /// The call's id; empty if only `task` names it.
     pub(crate) id: String,
     pub(crate) outcome: Outcome,
     pub(crate) exit_code: Option<i32>,

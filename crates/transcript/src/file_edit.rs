@@ -14,7 +14,7 @@ pub struct FileEdit {
     pub path: String,
     #[cfg_attr(feature = "schema", schemars(with = "Nature"))]
     pub nature: EditNature,
-    /// The text before; null where there was none, or where it is not known. A later edit whose `after` is this one's
+    /// The text before; null if there was none, or if it is not known. A later edit whose `after` is this one's
     /// `before` has taken it back, provided that both are of the whole file or both are of a part.
     pub before: Option<TextHash>,
     pub after: Option<TextHash>,
@@ -128,7 +128,7 @@ struct Replaced {
     places: Vec<usize>,
 }
 
-/// The inside of a literal with one part replaced; `None` where the part is not in it.
+/// The inside of a literal with one part replaced; `None` if the part is not in it.
 fn replaced(text: &str, old: &str, new: &str, everywhere: bool) -> Option<Replaced> {
     if old.is_empty() {
         return text.is_empty().then(|| Replaced { after: new.to_owned(), places: vec![0] });

@@ -4,6 +4,7 @@
 pub(crate) mod content;
 pub(crate) mod function_calls;
 pub(crate) mod patch;
+mod subagent_folder;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,8 @@ use crate::json_text::Text;
 pub(crate) struct HostFormat {
     /// What one line says.
     pub(crate) record: fn(&str) -> Record,
+    /// The format is known. Otherwise its transcripts are left alone.
+    pub(crate) is_read: bool,
     /// Whether a line looks as if this host wrote it.
     pub(crate) wrote: fn(&LineShape<'_>) -> bool,
     /// The older format, in which a session is one document.
@@ -35,7 +38,7 @@ pub(crate) struct HostFormat {
     /// Whether a text in the person's name is the client's own.
     pub(crate) is_own_prompt: fn(&str) -> bool,
     /// What is in a line before the turn that can say something about it: files that the agent knows, sub-agents that it launched.
-    pub(crate) session_signs: LazyLock<WordFinder>,
+    pub(crate) session_signs: &'static [&'static str],
     pub(crate) subagents: SubagentFiles,
     /// No prompt ever belongs to an earlier one.
     pub(crate) has_single_prompts: bool,
@@ -43,6 +46,23 @@ pub(crate) struct HostFormat {
     pub(crate) has_long_variants: bool,
     /// What ends in the background wakes the agent.
     pub(crate) wakes_agent: bool,
+}
+
+impl HostFormat {
+    /// What most hosts leave as it is. Without a normaliser nothing is understood, and no line is taken for this host's.
+    pub(crate) const BASE: Self = Self {
+        record: |_| Record::not_understood(),
+        is_read: true,
+        wrote: |_| false,
+        document: None,
+        database: None,
+        is_own_prompt: |_| false,
+        session_signs: &[],
+        subagents: SubagentFiles::None,
+        has_single_prompts: false,
+        has_long_variants: false,
+        wakes_agent: false,
+    };
 }
 
 /// A session that is one JSON document.
@@ -84,6 +104,17 @@ macro_rules! formats {
                 $(Agent::$host => &$name::FORMAT,)*
             }
         }
+
+        /// Finds what can say something about a turn in the lines before it.
+        fn session_signs(agent: Agent) -> &'static WordFinder {
+            match agent {
+                $(Agent::$host => {
+                    static SIGNS: LazyLock<WordFinder> =
+                        LazyLock::new(|| WordFinder::new($name::FORMAT.session_signs));
+                    &SIGNS
+                })*
+            }
+        }
     };
 }
 
@@ -106,6 +137,11 @@ pub(crate) fn record(agent: Agent, line: &[u8]) -> Record {
 /// Whether a prompt that a client submits is the client's own text, not a person's.
 pub fn is_text_of_client(agent: Agent, prompt: &str) -> bool {
     (of(agent).is_own_prompt)(prompt.trim())
+}
+
+/// Whether the format of this client's transcripts is known.
+pub fn is_read(agent: Agent) -> bool {
+    of(agent).is_read
 }
 
 /// Whether what ends in the background wakes the agent of this client.
@@ -170,7 +206,7 @@ pub(crate) fn possible_writers(line: &str) -> Vec<Agent> {
 
 /// Whether a line before the turn can say something about it.
 pub(crate) fn tells_of_session(agent: Agent, line: &[u8]) -> bool {
-    of(agent).session_signs.find(line, 0).is_some()
+    !of(agent).session_signs.is_empty() && session_signs(agent).find(line, 0).is_some()
 }
 
 /// The value of the first `"type"` in the first bytes of a line. Formats that write their type before the

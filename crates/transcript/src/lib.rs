@@ -40,10 +40,10 @@ mod windows_path;
 
 pub use agent::Agent;
 pub use command_output::CommandOutput;
-pub use database::{StoredSession, sessions, stored_session};
+pub use database::{StoredSession, is_there, sessions, stored_session, written_files};
 pub use edit_nature::EditNature;
 pub use file_edit::FileEdit;
-pub use format::{is_text_of_client, wakes_agent};
+pub use format::{is_read, is_text_of_client, wakes_agent};
 pub use model::{Call, Coverage, Extent, Kind, Message, Outcome, Reading, Turn, Usage};
 pub use reader::{Options, TurnStart, read, read_bytes, writer};
 pub use render::{plain, visible};

@@ -13,13 +13,13 @@ use crate::session_state::SessionState;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reading {
-    /// Whose transcript this is; null where the content does not tell.
+    /// Whose transcript this is; null if the content does not show it.
     pub agent: Option<Agent>,
-    /// The turn's opening prompt; null where no prompt was found.
+    /// The turn's opening prompt; null if no prompt was found.
     pub turn: Option<Turn>,
     #[serde(rename = "transcript")]
     pub coverage: Coverage,
-    /// The context in use after the last response; null where the transcript does not tell.
+    /// The context in use after the last response; null if the transcript does not say.
     pub usage: Option<Usage>,
     /// The turn's tool calls in order, after those of earlier turns where these were asked for.
     pub calls: Vec<Call>,
@@ -58,7 +58,7 @@ pub struct Turn {
     /// When it was recorded.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub started_at: Option<Timestamp>,
-    /// The client's own id of the turn, where it has one.
+    /// The client's own id of the turn, if it has one.
     pub id: Option<String>,
     /// The line of the prompt, counted from 1; null in files too large to count.
     pub line: Option<u64>,
@@ -100,7 +100,7 @@ pub struct Usage {
     /// Of these, what the response itself came to, where the file tells it apart.
     #[serde(skip)]
     pub answered: u64,
-    /// The size of the window, where the file or a known model gives it.
+    /// The size of the window, if the file or a known model gives it.
     pub window: Option<u64>,
     /// `tokens` of `window`, rounded down.
     pub percent: Option<u64>,
@@ -124,7 +124,7 @@ pub struct Call {
     pub paths: Vec<String>,
     /// Those of `paths` that this call made.
     pub created: Vec<String>,
-    /// What became of the texts of files, where the transcript shows them; a file that was edited twice stands here twice.
+    /// What happened to the texts of files, if the transcript shows them; a file that was edited twice is here twice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<FileEdit>,
     pub outcome: Outcome,
@@ -141,14 +141,14 @@ pub struct Call {
     /// It went on in the background, and the last look at it found it running.
     #[serde(skip)]
     pub is_running: bool,
-    /// The folder in which a shell command was started, where the client says so.
+    /// The folder in which a shell command was started, if the client records it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// The sub-agent that made the call; null for the agent itself.
     pub subagent: Option<String>,
     /// Head and tail of the result, at most 500 characters.
     pub snippet: Option<String>,
-    /// What the whole output of a shell command shows; null where it shows nothing that says how it went.
+    /// What the whole output of a shell command shows; null if it shows nothing that says how it went.
     #[serde(default, rename = "shown", skip_serializing_if = "CommandOutput::shows_nothing")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<outputs::Shown>"))]
     pub output: CommandOutput,

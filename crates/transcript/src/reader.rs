@@ -40,7 +40,7 @@ pub struct Options {
 /// A turn by what is known of its beginning.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnStart {
-    /// The client's own id of the turn, where it has one.
+    /// The client's own id of the turn, if it has one.
     pub id: Option<String>,
     pub at: Timestamp,
     /// How many turns there are from it on, the last one included.
@@ -146,7 +146,7 @@ fn read_source(source: &Source<'_>, options: &Options, path: Option<&Path>) -> R
     }
     if is_cut && reading.coverage.extent == Extent::Complete {
         reading.coverage.extent = Extent::Truncated;
-        reading.coverage.reason = Some("an earlier turn that nobody judged was not read whole".to_owned());
+        reading.coverage.reason = Some("an earlier turn without a verdict was not read in full".to_owned());
     }
     reading
 }

@@ -17,7 +17,7 @@ pub enum Unreadable {
     Database(String),
     #[error("the transcript is empty")]
     Empty,
-    #[error("the content is no transcript of a known client")]
+    #[error("the content is not a transcript of a known client")]
     UnknownClient,
     #[error("a single document of {0} bytes is too large to load")]
     TooLarge(u64),

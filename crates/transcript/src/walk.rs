@@ -16,12 +16,12 @@ use crate::entry::{Entry, Record, Standing};
 use crate::format;
 use crate::forward::ForwardLines;
 use crate::kept_texts::KeptTexts;
-use crate::model::Reading;
+use crate::model::{Call, Reading};
 use crate::reader::{self, Counts, FoundTurn, Options, is_blank, record_of, records_of_document};
 use crate::session_state::SessionWatch;
 use crate::source::Source;
 use crate::subagents::made_at;
-use crate::timeline::Placed;
+use crate::timeline::{self, Placed};
 use crate::turn::{Search, TurnFinder};
 use crate::unreadable::Unreadable;
 use crate::walked_subagents::WalkedSubagents;
@@ -44,6 +44,8 @@ pub struct WalkedTurn {
     pub is_marked: bool,
     /// What the agent said after that.
     pub said_after_mark: Vec<String>,
+    /// What it did after that; not what its sub-agents did.
+    pub calls_after_mark: Vec<Call>,
     /// Where the reading ends in the file.
     pub end: u64,
     /// Nothing follows it in the file.
@@ -405,7 +407,9 @@ impl<'a> Walk<'a> {
         });
         self.session = session;
         after_mark.iter().for_each(|kept| self.session.see(&kept.placed.record));
-        WalkedTurn { reading, is_marked: mark.is_some(), said_after_mark, end, is_last }
+        let after_mark = after_mark.into_iter().map(|kept| kept.placed).collect();
+        let calls_after_mark = timeline::timeline(after_mark).calls;
+        WalkedTurn { reading, is_marked: mark.is_some(), said_after_mark, calls_after_mark, end, is_last }
     }
 
     /// Of a turn that is larger than the reader would read, only the end is kept.

@@ -16,7 +16,7 @@ pub(crate) const LONGEST_LINE: usize = 16 * 1024 * 1024;
 pub(crate) struct Line<'a> {
     /// Where it begins in the source.
     pub(crate) offset: u64,
-    /// Empty where the line is too long.
+    /// Empty if the line is too long.
     pub(crate) bytes: &'a [u8],
     pub(crate) too_long: bool,
     /// The source ends without a newline after it: it may still be in the middle of being written.

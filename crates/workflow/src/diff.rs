@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 pub struct Difference {
     /// The keys that lead there.
     pub path: Vec<String>,
-    /// Null where the key is new.
+    /// Null if the key is new.
     pub before: Value,
-    /// Null where the key is gone.
+    /// Null if the key is gone.
     pub after: Value,
 }
 

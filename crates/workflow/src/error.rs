@@ -12,11 +12,11 @@ pub enum WorkflowError {
     Name(#[from] NameError),
     #[error("there is no workflow `{name}` in `{}`", directory.display())]
     NotFound { name: String, directory: PathBuf },
-    #[error("`{}` leads out of the repository: replace the link by a folder", path.display())]
+    #[error("`{}` leads outside the repository: replace the link with a folder", path.display())]
     Outside { path: PathBuf },
     #[error("Unsupported checkpoint schema version: {found} (expected 1)")]
     UnsupportedVersion { found: String },
-    #[error("`{}` is no workflow file: {problem}", path.display())]
+    #[error("`{}` is not a workflow file: {problem}", path.display())]
     WrongShape { path: PathBuf, problem: String },
     #[error("{problem}")]
     NotAWorkflow { problem: String },
@@ -25,7 +25,7 @@ pub enum WorkflowError {
     SummaryTooLong { place: String, message: String },
     #[error("the name of a phase must have 1 to 100 bytes and no control characters, unlike `{name}`")]
     PhaseName { name: String },
-    #[error("`{}` was changed by someone else meanwhile: read it again", path.display())]
+    #[error("`{}` was changed by another process in the meantime: read it again", path.display())]
     Changed { path: PathBuf },
     #[error("`{name}` is not complete, and only complete workflows are archived")]
     Unfinished { name: String },

@@ -220,7 +220,7 @@ impl Phase {
         }
     }
 
-    /// How it stands, in the file's own word if the format has no such status.
+    /// Its status, in the file's own word if the format has no such status.
     pub fn status_in_words(&self) -> String {
         self.other_status.clone().unwrap_or_else(|| self.status.to_string())
     }

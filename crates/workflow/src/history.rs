@@ -15,7 +15,7 @@ const LARGEST: u64 = 8 * 1024 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Save {
-    /// ISO 8601; null where another tool wrote the file and we only found it.
+    /// ISO 8601; null if another tool wrote the file and we only found it.
     pub saved_at: Option<String>,
     pub workflow: Map<String, Value>,
 }

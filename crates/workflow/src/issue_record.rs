@@ -37,7 +37,7 @@ pub struct IssueRecord {
     /// The title that it was to get.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Such as `BAS-7`; not there as long as nobody knows whether it was created.
+    /// Such as `BAS-7`; missing as long as it is unknown whether it was created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issue: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,7 +45,7 @@ pub struct IssueRecord {
     /// The name of the branch for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// The phases whose news did not arrive; null for the end of the workflow.
+    /// The phases whose updates did not arrive; null for the end of the workflow.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unsent: Vec<Option<String>>,
 }
@@ -66,7 +66,7 @@ pub enum IssueError {
     Linear(#[from] LinearError),
     #[error("cannot choose an id for it")]
     Randomness(#[from] io::Error),
-    #[error("Linear calls it `{identifier}`, which is no name of an issue")]
+    #[error("Linear calls it `{identifier}`, which is not the name of an issue")]
     Identifier { identifier: String },
 }
 
@@ -95,7 +95,7 @@ impl Workflow {
 
     pub(crate) fn with_issue_record(&self, record: &IssueRecord) -> Result<Self, WorkflowError> {
         if self.document().get("checkstone").is_some_and(|own| !own.is_object()) {
-            let problem = "this is no workflow: `checkstone` must be an object".to_owned();
+            let problem = "this is not a workflow: `checkstone` must be an object".to_owned();
             return Err(WorkflowError::NotAWorkflow { problem });
         }
         self.changed(|document| {

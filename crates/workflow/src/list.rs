@@ -18,7 +18,7 @@ pub struct Summary {
     pub feature: Option<String>,
     /// It was marked as complete.
     pub complete: bool,
-    /// The phase to go on with, and its status.
+    /// The phase to continue with, and its status.
     pub phase: Option<String>,
     pub phase_status: Option<String>,
     /// How many phases are complete or skipped.

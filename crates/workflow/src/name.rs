@@ -24,7 +24,7 @@ pub enum NameError {
         "`{name}` is a path, not the name of a {part}: leave out `..`, a leading `/` and control characters"
     )]
     Path { part: &'static str, name: String },
-    #[error("`{name}` is no name of a command: use letters, digits, `-`, `_` and `.`")]
+    #[error("`{name}` is not the name of a command: use letters, digits, `-`, `_` and `.`")]
     Command { name: String },
 }
 

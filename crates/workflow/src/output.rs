@@ -88,7 +88,7 @@ pub struct DiffOutput {
 pub struct SaveName {
     /// Its number; 1 is the oldest that is kept, 0 is before it.
     pub save: usize,
-    /// ISO 8601; null where another tool saved it.
+    /// ISO 8601; null if another tool saved it.
     pub saved_at: Option<String>,
 }
 
@@ -117,7 +117,7 @@ pub struct ArchiveOutput {
 pub struct TokensOutput {
     /// The words between white space: what decides.
     pub tokens: usize,
-    /// The words that are allowed.
+    /// The most words allowed.
     pub limit: usize,
     /// Whether `tokens` are within the limit.
     pub valid: bool,

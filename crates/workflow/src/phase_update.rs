@@ -19,7 +19,7 @@ pub struct PhaseUpdate {
     /// Added to those that are known.
     pub files_modified: Vec<String>,
     pub error: Option<String>,
-    /// The task that the workflow is at; an empty one takes it away.
+    /// The workflow's current task; an empty one removes it.
     pub current_task: Option<String>,
     /// Further keys of the phase.
     pub other: Map<String, Value>,
@@ -81,7 +81,7 @@ fn check_types(name: &str, other: &Map<String, Value>) -> Result<(), WorkflowErr
             }
             _ => continue,
         };
-        let problem = format!("this is no workflow: `phases.{name}.{key}` must be {expected}");
+        let problem = format!("this is not a workflow: `phases.{name}.{key}` must be {expected}");
         return Err(WorkflowError::NotAWorkflow { problem });
     }
     Ok(())

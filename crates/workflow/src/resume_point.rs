@@ -8,21 +8,21 @@ use crate::format::{Phase, Status, WorkflowFile};
 /// This many of the last summaries are told.
 const SUMMARIES: usize = 3;
 
-/// Where a workflow goes on. Everything is null or empty where there is nothing to resume.
+/// Where a workflow resumes. Everything is null or empty if there is nothing to resume.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResumePoint {
-    /// The phase to go on with.
+    /// The phase to continue with.
     pub phase: Option<String>,
-    /// What the last completed phase came to.
+    /// The result of the last completed phase.
     pub summary: Option<String>,
     /// The status of `phase`.
     pub status: Option<Status>,
     /// Why `phase` failed.
     pub error: Option<String>,
-    /// What `phase` itself came to so far.
+    /// The result of `phase` itself so far.
     pub progress: Option<String>,
-    /// What the last completed phases came to, the latest first.
+    /// The results of the last completed phases, the latest first.
     pub summaries: Vec<PhaseSummary>,
     /// The task that the workflow was at.
     pub task: Option<String>,

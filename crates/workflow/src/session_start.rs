@@ -17,7 +17,7 @@ const SUMMARY: usize = 700;
 const WORD: usize = 200;
 
 impl StateDirectory {
-    /// `None` where nothing is to be resumed, which costs one look at the folder. What cannot be read is passed over.
+    /// `None` if nothing is to be resumed, which costs one look at the folder. What cannot be read is passed over.
     pub fn session_start(&self) -> Option<String> {
         if !self.exists() {
             return None;
@@ -59,7 +59,7 @@ impl StateDirectory {
         let feature = feature.unwrap_or_default();
         let _ = write!(
             text,
-            "Where the user's request is about this: `checkstone workflow resume-point {command}{feature}` tells more, \
+            "If the user's request is about this: `checkstone workflow resume-point {command}{feature}` shows more, \
              and `checkstone workflow phase {command} '{phase}'{feature} --status complete --summary '…'` records \
              progress."
         );

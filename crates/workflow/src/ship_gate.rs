@@ -82,7 +82,7 @@ fn phase_blockers(of: Option<&Name>, file: &WorkflowFile) -> Vec<String> {
                 (Status::InProgress, _) => "is not finished".to_owned(),
                 _ => {
                     let word = phase.map(Phase::status_in_words).unwrap_or_default();
-                    format!("is `{word}`: say `complete` or `skipped` if it is over")
+                    format!("is `{word}`: set it to `complete` or `skipped` if it is over")
                 }
             };
             format!("Phase `{name}`{of} {standing}")
@@ -99,7 +99,7 @@ fn last_phase(file: &WorkflowFile) -> Option<&str> {
 fn uncommitted(files: &Uncommitted) -> Option<String> {
     let files = match files {
         Uncommitted::Unknown(reason) => {
-            return Some(format!("Nobody knows whether everything is committed: {reason}"));
+            return Some(format!("Cannot tell whether everything is committed: {reason}"));
         }
         Uncommitted::Files(files) if files.is_empty() => return None,
         Uncommitted::Files(files) => files,

@@ -44,7 +44,7 @@ pub struct StateDirectory {
 /// A workflow as it was found, or as it was saved.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// `None` where there is none, or nothing of it can be read.
+    /// `None` if there is none, or nothing of it can be read.
     pub workflow: Option<Workflow>,
     pub path: PathBuf,
     /// What a person should know.
@@ -54,7 +54,7 @@ pub struct Loaded {
 #[derive(Clone, Debug)]
 pub struct Saved {
     pub workflow: Workflow,
-    /// As it was before; `None` where it is new.
+    /// As it was before; `None` if it is new.
     pub before: Option<Workflow>,
     pub path: PathBuf,
     pub warnings: Vec<Warning>,
@@ -133,7 +133,7 @@ impl StateDirectory {
         Ok(loaded)
     }
 
-    /// Writes a whole workflow. `read` is what the caller had read before, `None` where there was none: where the file
+    /// Writes a whole workflow. `read` is what the caller had read before, `None` if there was none: where the file
     /// is another by now, nothing is written.
     pub fn save(
         &self,
@@ -175,7 +175,7 @@ impl StateDirectory {
         })
     }
 
-    /// Where a workflow goes on; everything is null where there is none.
+    /// Where a workflow goes on; everything is null if there is none.
     pub fn resume_point(&self, name: &Name) -> Result<(ResumePoint, Vec<Warning>), WorkflowError> {
         let loaded = self.load(name)?;
         let point = loaded.workflow.as_ref().map(|workflow| ResumePoint::of(workflow.file()));

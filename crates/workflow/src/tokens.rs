@@ -39,7 +39,7 @@ pub struct Validation {
     pub valid: bool,
     /// The words.
     pub token_count: usize,
-    /// The words that are allowed.
+    /// The most words allowed.
     pub limit: usize,
     /// What is wrong, in a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -140,7 +140,7 @@ fn unreadable(wrong: Wrong) -> WorkflowError {
     match wrong {
         Wrong::Version(found) => WorkflowError::UnsupportedVersion { found },
         Wrong::Shape(shape) => {
-            WorkflowError::NotAWorkflow { problem: format!("this is no workflow: {shape}") }
+            WorkflowError::NotAWorkflow { problem: format!("this is not a workflow: {shape}") }
         }
     }
 }

@@ -15,7 +15,7 @@ pub(crate) fn run_all(matching: impl Fn() -> Result<(), String>) -> Result<(), S
         ("serve", || serve::run(None, 30)),
         ("snapshot", || snapshot::run(7, 50_000)),
         ("workflow", || workflow::run(40)),
-        ("run", || run::run(50, 50)),
+        ("run", || run::run(50, 50, None)),
         ("checkpoint", checkpoint::run),
         ("kernel", || kernel::run(60, 0.25)),
         ("replay", || replay::run(3, 256)),

@@ -57,7 +57,7 @@ pub(crate) fn run(turns: usize) -> Result<Vec<Row>, String> {
     println!("| client | without | empty hook | with | added | limit | inside our process |");
     println!("|---|---|---|---|---|---|---|");
     let (mut parts, mut rows) = (Vec::new(), Vec::new());
-    for host in Agent::ALL {
+    for host in programs.hosts() {
         let (client, limit) = (Client::of(host), form(host).added_milliseconds);
         let (name, version) = (agents::host(host).title, generation.version(host));
         let program = programs.of(host)?;

@@ -3,6 +3,8 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use transcript::{Agent, Options};
+
 use crate::root;
 
 pub(crate) const MEGABYTE: u64 = 1024 * 1024;
@@ -29,6 +31,23 @@ impl Records {
         }
         let prompt = prompt.ok_or("the samples hold no prompt")?;
         Ok(Self { prompt, turn })
+    }
+
+    /// Those of the largest sample of a host: the last prompt, and everything of the session that is none.
+    pub(crate) fn of_host(host: Agent) -> Result<Self, String> {
+        let folder = root().join("crates/transcript/tests/samples").join(host.name());
+        let entries = fs_err::read_dir(folder).map_err(|error| error.to_string())?;
+        let samples = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        let lines = samples.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
+        let largest = lines.max_by_key(|path| path.metadata().map_or(0, |found| found.len()));
+        let largest = largest.ok_or_else(|| format!("{} has no sample", host.name()))?;
+        let text = fs_err::read_to_string(largest).map_err(|error| error.to_string())?;
+        let options = Options { agent: Some(host), ..Options::default() };
+        let is_prompt = |line: &&str| transcript::read_bytes(line.as_bytes(), &options).turn.is_some();
+        let (prompts, turn): (Vec<&str>, Vec<&str>) = text.lines().partition(is_prompt);
+        let prompt =
+            prompts.last().ok_or_else(|| format!("the sample of {} holds no prompt", host.name()))?;
+        Ok(Self { prompt: (*prompt).to_owned(), turn: turn.into_iter().map(str::to_owned).collect() })
     }
 
     /// A transcript of `size` bytes whose last turn takes `last_turn` of them. Ids are made anew in every

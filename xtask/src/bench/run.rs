@@ -12,7 +12,8 @@ use super::{milliseconds, percentile};
 use crate::process::{self, cargo_command};
 use crate::root;
 
-pub(crate) fn run(rounds: usize, trees: usize) -> Result<Vec<Row>, String> {
+/// `ours` is run beside other tools; built as it is handed out if none is given.
+pub(crate) fn run(rounds: usize, trees: usize, ours: Option<PathBuf>) -> Result<Vec<Row>, String> {
     println!("building…");
     let program = build()?;
     let mut results = spawn(&program, rounds)?;
@@ -20,7 +21,7 @@ pub(crate) fn run(rounds: usize, trees: usize) -> Result<Vec<Row>, String> {
     results.extend(limits(&program)?);
     results.extend(plan(&program)?);
     results.extend(survivors(&program, trees)?);
-    results.extend(pipelines::run(None)?);
+    results.extend(pipelines::run(ours)?);
     Ok(results)
 }
 

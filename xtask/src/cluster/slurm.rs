@@ -7,8 +7,13 @@ use std::process::{Command, Stdio};
 use super::{kill_all, ports, processes_with, wait_until};
 use crate::needs;
 use crate::process;
+use crate::root;
 
+/// Those of the usual partition.
 const NODES: u16 = 2;
+/// One more, in a partition of its own, that does not see what the others see: its `/tmp` is another one, and small. Only as root.
+const APART: &str = "node3";
+const SIZE_OF_SCRATCH: &str = "64m";
 
 /// What is started, and the Debian package that has it.
 const PROGRAMS: [(&str, &str); 4] = [
@@ -67,7 +72,11 @@ fn is_up(conf: &Path) -> bool {
     let mut ask = slurm("timeout", conf);
     ask.args(["2", "sinfo", "--noheader", "--states=idle,alloc,mix", "--format=%D"]).stderr(Stdio::null());
     let answer = process::output(&mut ask).unwrap_or_default();
-    answer.lines().filter_map(|line| line.trim().parse::<u16>().ok()).sum::<u16>() == NODES
+    answer.lines().filter_map(|line| line.trim().parse::<u16>().ok()).sum::<u16>() == all_nodes()
+}
+
+fn all_nodes() -> u16 {
+    NODES + u16::from(needs::is_root())
 }
 
 fn start(folder: &Path, conf: &Path) -> Result<(), String> {
@@ -76,17 +85,17 @@ fn start(folder: &Path, conf: &Path) -> Result<(), String> {
     let inner = |name: &str| folder.join(name);
     // The jobs were ended with their nodes. Remembered, their numbers would be given again, and a node that knows a number
     // already is given nothing more.
-    for name in ["controller", "node1", "node2"] {
+    for name in ["controller", "node1", "node2", APART] {
         let _ = fs_err::remove_dir_all(inner(name));
     }
-    for name in ["etc", "run", "log", "controller", "munge", "node1", "node2"] {
+    for name in ["etc", "run", "log", "controller", "munge", "node1", "node2", APART] {
         fs_err::create_dir_all(inner(name)).map_err(failed)?;
     }
     for left in ["run/munge.sock", "run/munge.sock.lock"] {
         let _ = fs_err::remove_file(inner(left));
     }
     munge(folder)?;
-    let first = ports(&inner("port"), NODES + 1, 0)?;
+    let first = ports(&inner("port"), NODES + 2, 0)?;
     fs_err::write(conf, configuration(folder, first)?).map_err(failed)?;
     process::run(slurm("/usr/sbin/slurmctld", conf).arg("-f").arg(conf))?;
     for node in 1..=NODES {
@@ -94,7 +103,26 @@ fn start(folder: &Path, conf: &Path) -> Result<(), String> {
             slurm("/usr/sbin/slurmd", conf).arg("-f").arg(conf).args(["-N", &format!("node{node}")]),
         )?;
     }
-    wait_until("both nodes are there", || is_up(conf))
+    if needs::is_root() {
+        start_apart(conf)?;
+    }
+    wait_until("all nodes are there", || is_up(conf))
+}
+
+/// Started again by tests, too, in the same words.
+fn start_apart(conf: &Path) -> Result<(), String> {
+    let mount = format!("mount -t tmpfs -o size={SIZE_OF_SCRATCH},mode=1777 tmpfs /tmp");
+    // The program and the configuration are on the node, also if this checkout is below the folder that it does not see.
+    let mount = match root().starts_with("/tmp") {
+        true => format!(
+            "mount --bind \"$1\" /mnt && {mount} && mkdir -p \"$1\" && mount --bind /mnt \"$1\" && umount /mnt"
+        ),
+        false => mount,
+    };
+    let script = format!("{mount} && cd / && exec /usr/sbin/slurmd -f \"$0\" -N {APART}");
+    let mut command = slurm("unshare", conf);
+    command.args(["--mount", "--propagation", "private", "sh", "-c", &script]).arg(conf).arg(root());
+    process::run(&mut command).map(drop)
 }
 
 /// With a key and a socket of its own. It refuses a folder that others may write to, unless it is forced.
@@ -127,7 +155,11 @@ fn configuration(folder: &Path, first_port: u16) -> Result<String, String> {
     let host = process::output(Command::new("hostname").arg("-s"))?;
     let user = process::output(Command::new("id").arg("-un"))?;
     let (host, user, folder) = (host.trim(), user.trim(), folder.display());
-    let nodes: String = (1..=NODES)
+    let apart = match needs::is_root() {
+        true => format!("PartitionName=apart Nodes={APART} MaxTime=INFINITE State=UP\n"),
+        false => String::new(),
+    };
+    let nodes: String = (1..=all_nodes())
         .map(|node| {
             let port = first_port + node;
             format!(
@@ -169,6 +201,6 @@ SlurmctldTimeout=30
 SlurmdTimeout=10
 MailProg=/bin/true
 {nodes}PartitionName=main Nodes=node[1-{NODES}] Default=YES MaxTime=INFINITE State=UP
-"
+{apart}"
     ))
 }

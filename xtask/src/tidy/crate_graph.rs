@@ -13,6 +13,7 @@ use crate::process::{self, cargo_command};
 const ROOMS: &[&str] = &[
     "text",
     "contents",
+    "machine",
     "files",
     "settings",
     "outputs",
@@ -30,6 +31,7 @@ const ROOMS: &[&str] = &[
     "supervise",
     "lease",
     "database",
+    "team",
     "bucket",
     "checkpoint",
     "kernel",

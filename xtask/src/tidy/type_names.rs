@@ -1,11 +1,20 @@
-//! Within a crate no two types share a name: a name that needs its module to be understood is the wrong name.
+//! Within a crate no two types share a name: a name that needs its module to be understood is the wrong name. A type that each
+//! platform has for itself, in `linux` and in `macos`, is one type.
 
 use std::collections::BTreeMap;
 
-use super::Source;
+use super::{Source, platforms};
 
-/// Each name that two types of one crate have, with the places.
+/// Each name that two types of one crate have on one platform, with the places.
 pub(super) fn wrong(sources: &[Source]) -> Vec<String> {
+    let mut wrong: Vec<String> =
+        platforms::on_each_platform(sources).flat_map(|sources| shared(&sources)).collect();
+    wrong.sort();
+    wrong.dedup();
+    wrong
+}
+
+fn shared(sources: &[&Source]) -> Vec<String> {
     let mut places: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
     for source in sources {
         for (number, line) in source.own_lines() {
@@ -64,10 +73,15 @@ mod tests {
             source("crates/a/src/one.rs", "struct Place;\n#[cfg(test)]\nmod tests {\nstruct Test;\n}\n"),
             source("crates/a/src/two.rs", "struct Test;\nenum Place {}\n"),
             source("crates/b/src/one.rs", "struct Place;\n"),
+            source("crates/b/src/linux.rs", "struct Child;\n"),
+            source("crates/b/src/macos/child.rs", "struct Child;\nstruct Place;\n"),
         ];
         assert_eq!(
             wrong(&sources),
-            ["two types are called `Place`: crates/a/src/one.rs:1, crates/a/src/two.rs:2"]
+            [
+                "two types are called `Place`: crates/a/src/one.rs:1, crates/a/src/two.rs:2",
+                "two types are called `Place`: crates/b/src/one.rs:1, crates/b/src/macos/child.rs:2",
+            ]
         );
     }
 }

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::json_text::JsonText;
 use super::status_line::StatusLine;
@@ -20,6 +21,7 @@ pub(super) enum Addition<'a> {
     List([&'a Group; 1]),
     Lists(Lists<'a>),
     StatusLine(&'a StatusLine),
+    Value(&'a Value),
 }
 
 #[derive(Debug)]

@@ -15,7 +15,7 @@ pub struct OwnCall {
 }
 
 impl OwnCall {
-    /// `None` where the handler is somebody else's.
+    /// `None` if the handler is somebody else's.
     pub fn of_handler(agent: Agent, handler: &Value) -> Option<Self> {
         let command = handler.get("command")?.as_str()?;
         let words = match handler.get("args").and_then(Value::as_array) {
@@ -33,7 +33,8 @@ impl OwnCall {
 }
 
 fn is_as_written(agent: Agent, program: &str, written: &Value) -> bool {
-    let ours = handler(agent, Program::At(program), "Stop");
+    // The command is the same at every event.
+    let ours = handler(agent, Program::At(program), "");
     let args = ours.args.map(|args| Value::from(args.to_vec()));
     written.get("command") == Some(&Value::from(ours.command)) && written.get("args") == args.as_ref()
 }
@@ -61,7 +62,7 @@ pub(super) fn program_of_line(line: &str, command: &str) -> Option<String> {
     }
 }
 
-fn is_our_name(program: &str) -> bool {
+pub(super) fn is_our_name(program: &str) -> bool {
     program.rsplit('/').next().is_some_and(|name| name == "checkstone")
 }
 

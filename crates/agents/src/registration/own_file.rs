@@ -19,7 +19,7 @@ pub(super) struct OwnFile {
 }
 
 impl OwnFile {
-    /// `None` where the client has settings.
+    /// `None` if the client has settings.
     pub(super) fn of(agent: Agent) -> Option<Self> {
         let RegistrationFile::Own(text) = host(agent).registration.file else { return None };
         let (before, behind) = text.split_once(PLACE).unwrap_or((text, ""));

@@ -20,13 +20,13 @@ const HOOKS: &str = "hooks";
 pub enum SettingsError {
     #[error("it is not valid JSON: {0}")]
     Invalid(serde_json::Error),
-    #[error("it has comments, and {} takes no notice of a file with comments", client(*agent))]
+    #[error("it has comments, and {} ignores a file with comments", client(*agent))]
     Comments { agent: Agent },
     #[error("it begins with a byte order mark, which {} does not accept", client(*agent))]
     ByteOrderMark { agent: Agent },
     #[error("it is not a JSON object")]
     NotAnObject,
-    #[error("`{name}` stands in it twice")]
+    #[error("`{name}` appears in it twice")]
     Twice { name: String },
     #[error("`hooks` in it is not an object")]
     HooksNotAnObject,
@@ -34,6 +34,12 @@ pub enum SettingsError {
     EventNotAList { event: String },
     #[error("it is not a file of ours")]
     NotOurs,
+    #[error("it is not valid TOML: {}", _0.message())]
+    InvalidToml(toml::de::Error),
+    #[error("`{name}` in it is not an object")]
+    ServersNotAnObject { name: String },
+    #[error("`{name}` is not written as a separate table; remove it by hand")]
+    NotSurelyOurs { name: String },
 }
 
 /// How people call the client.
@@ -174,7 +180,11 @@ pub fn is_empty(agent: Agent, text: &str) -> bool {
     }
     match Settings::of(agent, text) {
         Ok(None) => true,
-        Ok(Some(settings)) => settings.json.members(&settings.json.whole()).is_empty(),
+        Ok(Some(settings)) => {
+            let head = host(agent).registration.head;
+            let members = settings.json.members(&settings.json.whole());
+            members.iter().all(|member| head.iter().any(|(name, _)| *name == member.name))
+        }
         Err(_) => false,
     }
 }
@@ -256,7 +266,7 @@ impl Settings {
         })
     }
 
-    /// `None` where there is nothing in the text at all.
+    /// `None` if there is nothing in the text at all.
     pub(super) fn read(agent: Agent, text: &str) -> Result<Option<Self>, SettingsError> {
         if text.trim().is_empty() {
             return Ok(None);
@@ -295,14 +305,27 @@ impl Settings {
         Ok(Some(Self { json, layout, hooks, events }))
     }
 
+    /// The member of this name, which must not stand there twice.
+    pub(super) fn only_member(
+        &self,
+        members: Vec<Member>,
+        name: &str,
+    ) -> Result<Option<Member>, SettingsError> {
+        only(members.iter().filter(|member| member.name == name)).map(Option::<&Member>::cloned)
+    }
+
     fn members_of(&self, object: &Member) -> impl Iterator<Item = std::ops::Range<usize>> {
         self.json.members(&object.value).into_iter().map(|member| member.range)
     }
 }
 
 impl GroupPlace {
-    /// What is no group is a place without handlers.
+    /// What is no group is a place without handlers, or, where the client has no groups, a handler.
     fn read(agent: Agent, json: &JsonText, range: std::ops::Range<usize>) -> Self {
+        if host(agent).registration.is_flat {
+            let handlers = vec![HandlerPlace::read(agent, json, range.clone())];
+            return Self { list: range.end..range.end, range, handlers };
+        }
         let members = if json.is_object(&range) { json.members(&range) } else { Vec::new() };
         let mut lists =
             members.into_iter().filter(|member| member.name == HOOKS && json.is_array(&member.value));

@@ -11,8 +11,10 @@
 mod abilities;
 mod bad_input;
 mod decisions;
+mod mcp_entry;
 mod pane;
 mod properties;
+mod recorded;
 mod samples;
 mod settings;
 mod status_line;

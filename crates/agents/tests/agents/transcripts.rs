@@ -151,3 +151,17 @@ fn what_is_no_end_of_a_turn_is_nothing_or_an_error() {
     assert!(Notification::parse(Agent::Codex, &[0xff, 0xfe]).is_err());
     assert!(Notification::parse(Agent::Codex, b"{\"type\":\"\xff\"}").is_err());
 }
+
+/// T6: Droid runs a sub-agent as a session of its own, which calls the hooks; the first line says whose it is.
+#[test]
+fn t6_a_session_of_a_sub_agent_is_known() {
+    let home = Home::new();
+    let start = |caller: Option<&str>| json!({"type": "session_start", "id": "x", "callingSessionId": caller, "cwd": "/w"});
+    let own = home.write("sessions/-w/own.jsonl", &start(None), 0);
+    let child = home.write("sessions/-w/child.jsonl", &start(Some("own")), 1);
+    let elsewhere = home.write("elsewhere/child.jsonl", &start(Some("own")), 1);
+    let known = [&own, &child, &elsewhere].map(|file| transcripts::is_subagent(Agent::Droid, file));
+    assert_eq!(known, [false, true, false]);
+    assert!(transcripts::introduction(Agent::Droid, &child).is_subagent);
+    assert!(!transcripts::is_subagent(Agent::Droid, &home.path().join("sessions/-w/missing.jsonl")));
+}

@@ -166,12 +166,12 @@ fn commands_are_shown_as_far_as_they_are_plain() {
             "if [ broken",
         ],
     ), @"
-    - When: 1970-01-01 00:00:00 UTC, somebody asked for it (save 1 of the session)
+    - When: 1970-01-01 00:00:00 UTC, it was requested (save 1 of the session)
     - Branch: `main`
     - Asked: `Fix src/a.rs, see ~/notes.md; the token: (withheld) Then release`
     - Files changed: none in this turn
-    - Tests: `npm test -- --run` ended well; `cargo test -p … --test … -- s1` ended well; `pytest tests/test_a.py -k …` ended well; `pytest -x …` ended well
-    - Commands: `git commit …` ended well; `ls …` ended well; `./scripts/release.sh …` ended well; `make …; tail …` failed (exit code 1); `(a command that could not be parsed)` ended, its status is hidden
+    - Tests: `npm test -- --run` succeeded; `cargo test -p … --test … -- s1` succeeded; `pytest tests/test_a.py -k …` succeeded; `pytest -x …` succeeded
+    - Commands: `git commit …` succeeded; `ls …` succeeded; `./scripts/release.sh …` succeeded; `make …; tail …` failed (exit code 1); `(a command that could not be parsed)` ended, its status is hidden
     - Open errors: none known
     ");
 }
@@ -252,10 +252,10 @@ fn e3_a_hidden_status_is_no_good_end() {
         ("./deploy.sh || true", "", "ended, its status is hidden"),
         ("npm run build & wait", "", "ended, its status is hidden"),
         ("grep error: log.txt | head -3", "error: no such host", "ended, its status is hidden"),
-        ("cargo build 2>&1 | tail -1", "    Finished `dev` profile in 0.10s", "ended well"),
-        ("set -o pipefail; make lint | tail", "", "ended well"),
-        ("cd web; npm run build && git push", "", "ended well"),
-        ("echo building; make", "", "ended well"),
+        ("cargo build 2>&1 | tail -1", "    Finished `dev` profile in 0.10s", "succeeded"),
+        ("set -o pipefail; make lint | tail", "", "succeeded"),
+        ("cd web; npm run build && git push", "", "succeeded"),
+        ("echo building; make", "", "succeeded"),
     ] {
         let section = section_of_calls("Go", vec![ran(command, 0, Some(printed))]);
         let line = told(&section).into_iter().find(|line| line.starts_with("- Commands: ")).unwrap();
@@ -284,7 +284,7 @@ fn commands_that_look_alike_are_told_apart() {
         ("git push backup main", 0, "main -> main"),
     ]), @"
     - Tests: none were run
-    - Commands: `git push …` failed (exit code 1), another one ended well
+    - Commands: `git push …` failed (exit code 1), another one succeeded
     - Open errors: ``A command returned errors — verify the issue is resolved (`git push …`)``
     ");
     insta::assert_snapshot!(all(&[
@@ -298,7 +298,7 @@ fn commands_that_look_alike_are_told_apart() {
         ("cd web && npm test", 1, "no"),
         ("cd api && npm test", 0, "yes"),
     ]), @"
-    - Tests: `npm test` failed (exit code 1), another one ended well
+    - Tests: `npm test` failed (exit code 1), another one succeeded
     - Open errors: ``A command returned errors — verify the issue is resolved (`npm test`)``
     ");
     insta::assert_snapshot!(all(&[
@@ -315,7 +315,7 @@ fn commands_that_look_alike_are_told_apart() {
         ("git push origin main", 0, "main -> main"),
     ]), @"
     - Tests: none were run
-    - Commands: `git pull …` ended well; `git push …` ended well
+    - Commands: `git pull …` succeeded; `git push …` succeeded
     - Open errors: none
     ");
     let in_folder =
@@ -323,7 +323,7 @@ fn commands_that_look_alike_are_told_apart() {
     let section =
         section_of_calls("Go", vec![in_folder("/home/kim/app/web", 1), in_folder("/home/kim/app/api", 0)]);
     insta::assert_snapshot!(told(&section).join("\n"), @"
-    - Tests: `npm test` failed (exit code 1), another one ended well
+    - Tests: `npm test` failed (exit code 1), another one succeeded
     - Open errors: ``A command returned errors — verify the issue is resolved (`npm test`)``
     ");
 }
@@ -356,7 +356,7 @@ fn commands_that_are_not_shown_are_counted() {
     let section = section("Go", &commands.iter().map(String::as_str).collect::<Vec<_>>());
     insta::assert_snapshot!(told(&section).join("\n"), @"
     - Tests: none were run
-    - Commands: 3 earlier, not shown; `make part3` ended well; `make part4` ended well; `make part5` ended well; `make part6` ended well; `make part7` ended well; `make part8` ended well; `make part9` ended well; `make part10` ended well
+    - Commands: 3 earlier, not shown; `make part3` succeeded; `make part4` succeeded; `make part5` succeeded; `make part6` succeeded; `make part7` succeeded; `make part8` succeeded; `make part9` succeeded; `make part10` succeeded
     - Open errors: none
     ");
 }
@@ -393,11 +393,11 @@ fn w13_a_command_did_not_end_only_if_the_last_look_found_it_running() {
         section_of_reading(Asked::default(), transcript::read_bytes(text.as_bytes(), &options))
     };
     for (looks, end) in [
-        (&[] as &[&str], "not known how it ended"),
-        (&["packed 41 files"], "not known how it ended"),
+        (&[] as &[&str], "outcome unknown"),
+        (&["packed 41 files"], "outcome unknown"),
         (&[started], "did not end"),
-        (&[started, "packed 41 files"], "not known how it ended"),
-        (&[started, r#"{"exit_code":0,"output":"packed"}"#], "ended well"),
+        (&[started, "packed 41 files"], "outcome unknown"),
+        (&[started, r#"{"exit_code":0,"output":"packed"}"#], "succeeded"),
         (&[r#"{"exit_code":2,"output":"no"}"#], "failed (exit code 2)"),
     ] {
         let section = section(looks);
@@ -431,9 +431,9 @@ fn an_end_that_is_not_known_is_not_claimed() {
     assert_eq!(
         told,
         [
-            "`cargo test` not known how it ended",
+            "`cargo test` outcome unknown",
             "`cargo test` ended, its status is hidden",
-            "`cargo test` not known how it ended",
+            "`cargo test` outcome unknown",
             "`cargo test` was rejected or interrupted",
         ]
     );

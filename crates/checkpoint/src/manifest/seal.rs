@@ -52,7 +52,7 @@ pub(super) fn seal(manifest: &Manifest) -> Result<Sealed, ManifestError> {
     Ok(Sealed { manifest, manifest_sha256: digest, text })
 }
 
-/// The hash over a manifest's text without the line of the hash; `None` where there is no such line, or it is not as two-space
+/// The hash over a manifest's text without the line of the hash; `None` if there is no such line, or it is not as two-space
 /// JSON has it. A line break at the end of the file does not count.
 pub fn digest_of(text: &str) -> Option<String> {
     let text = text.strip_suffix('\n').unwrap_or(text);

@@ -63,7 +63,7 @@ impl<'de> Visitor<'de> for Once {
         let mut seen = HashSet::new();
         while let Some(key) = map.next_key::<String>()? {
             if seen.contains(&key) {
-                return Err(A::Error::custom(format!("the key `{key}` is there twice")));
+                return Err(A::Error::custom(format!("the key `{key}` appears twice")));
             }
             seen.insert(key);
             map.next_value_seed(Once)?;

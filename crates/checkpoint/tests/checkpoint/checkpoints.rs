@@ -169,8 +169,7 @@ fn r6_what_cannot_be_an_artifact_is_refused_and_nothing_is_saved() {
     std::os::unix::fs::symlink("a", project.path("link")).unwrap();
     std::os::unix::fs::symlink("folder", project.path("linked")).unwrap();
     project.write("folder/b", "");
-    rustix::fs::mknodat(rustix::fs::CWD, project.path("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0)
-        .unwrap();
+    sandbox::make_pipe(project.path("pipe"));
     let outside = tempfile::NamedTempFile::new().unwrap();
     for (path, told) in [
         ("missing", "Artifact not found: missing"),
@@ -318,6 +317,27 @@ fn what_is_known_is_only_a_cache() {
     let inode = fs::metadata(&project.objects()[0]).unwrap().ino();
     project.save("S03_load_data", &["a"]);
     assert_ne!(fs::metadata(&project.objects()[0]).unwrap().ino(), inode);
+}
+
+/// What is known of files that are gone goes too, so that it does not grow with every run that ever was.
+#[test]
+fn what_is_known_shrinks_with_what_is_pruned() {
+    let project = Project::new();
+    let known = || -> usize {
+        let parts = fs::read_dir(project.layout.store().join(".known")).unwrap();
+        let parts = parts.map(|part| fs::read_to_string(part.unwrap().path()).unwrap());
+        parts.map(|part| part.matches("\"file-").count()).sum()
+    };
+    for number in 0..10 {
+        let name = format!("file-{number}");
+        project.write(&name, &format!("{number}\n"));
+        project.tick();
+        project.save("S01_load_data", &[&name]);
+    }
+    assert_eq!(known(), 10);
+    (0..9).for_each(|number| fs::remove_file(project.path(&format!("file-{number}"))).unwrap());
+    prune(&project.layout, 1).unwrap();
+    assert_eq!(known(), 1);
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn no_manifest_reads_or_writes_outside_the_root() {
         ("way-out/secret", "Parent directory is a symlink: way-out"),
         ("way-out/new/deep", "Parent directory is a symlink: way-out"),
         ("dangling", "Artifact is a symlink (not allowed): dangling"),
-        (".git/hooks/pre-commit", "Artifacts cannot lie in the folder of git: "),
+        (".git/hooks/pre-commit", "Artifacts cannot be in the git folder: "),
     ] {
         let artifacts = planted(&project, &[path]);
         let validated = validate(&project.layout, "planted", Depth::Full).unwrap();
@@ -139,7 +139,7 @@ fn a_pipe_in_place_of_a_manifest_or_lock_does_not_hang() {
     let saved = project.save("S01_load_data", &[]);
     let fifo = |path: &std::path::Path| {
         fs::remove_file(path).unwrap();
-        rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        sandbox::make_pipe(path);
     };
     fifo(&saved.path);
     assert!(

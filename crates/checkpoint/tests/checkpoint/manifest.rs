@@ -198,8 +198,8 @@ fn a_key_that_is_there_twice_is_refused() {
         errors.push(format!("{key}: {error}"));
     }
     insta::assert_snapshot!(errors.join("\n"), @"
-    status: it is not the JSON of a manifest: the key `status` is there twice at line 8 column 10
-    extra: it is not the JSON of a manifest: the key `extra` is there twice at line 3 column 9
+    status: it is not the JSON of a manifest: the key `status` appears twice at line 8 column 10
+    extra: it is not the JSON of a manifest: the key `extra` appears twice at line 3 column 9
     ");
 }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use checkpoint::layout::Layout;
 use run::control;
 use run::engine;
+use run::hold;
 use run::output::AbortOutput;
 use run::runs;
 use run::state::StageState;
@@ -18,8 +19,8 @@ use crate::run_project::{self, Index};
 
 /// Abort a run, or one stage of it
 ///
-/// What runs is asked to end, then made to; an emergency checkpoint keeps what there is. A second `abort` skips the
-/// grace. `checkstone resume` goes on with the run later.
+/// What runs is asked to stop, then killed; an emergency checkpoint keeps its work so far. A second `abort` kills
+/// at once. `checkstone resume` continues the run later.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone abort
@@ -29,7 +30,7 @@ use crate::run_project::{self, Index};
 pub(crate) struct AbortArguments {
     /// The run, or TITLE/RUN; by default the one that is running
     run: Option<String>,
-    /// One stage of it; the rest goes on as far as it can without it
+    /// Only this stage; the rest continues as far as it can without it
     stage: Option<String>,
     #[command(flatten)]
     repository: RepositoryArgument,
@@ -51,6 +52,10 @@ pub(crate) fn run(arguments: &AbortArguments, printer: &Printer) -> Result<ExitC
     let stage = arguments.stage.as_deref();
     if !control::is_taken(&layout) {
         return abort_lost(arguments, &root, &layout, printer);
+    }
+    if let Some(owner) = hold::distant_owner(&layout) {
+        return Err(CommandError::refused(format!("`{}` is being run by {owner}", layout.run()))
+            .hint("run `checkstone abort` on that host"));
     }
     if let Some(stage) = stage
         && !run_project::record(&layout)?.stage(stage).state.is_live()

@@ -31,12 +31,12 @@ use crate::repository_policy;
 /// Record what was proven for a commit where others can read it
 ///
 /// Writes a statement in in-toto's form (tree, actions, commands, outcomes, times) as a git note of the commit and of its tree,
-/// under `refs/notes/checkstone`; `checkstone ci` reads it. Notes are only ever added to. Commands are written without what looks like
-/// a secret.
+/// under `refs/notes/checkstone`; `checkstone ci` reads it. Notes are added, never overwritten. Whatever looks like a secret is left
+/// out of the commands.
 ///
-/// An attestation is a record, not a proof against a liar: it is not signed, and whoever can push notes can write one.
+/// An attestation is a record, not a proof against a liar: it is not signed, and anyone who can push notes can write one.
 ///
-/// Exit code: 0 all that the policy asks for is proven and recorded, 1 something is not proven.
+/// Exit code: 0 everything the policy asks for is proven and recorded, 1 something is not.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone attest
@@ -46,11 +46,11 @@ use crate::repository_policy;
 pub(crate) struct AttestArguments {
     #[arg(value_name = "COMMIT", default_value = "HEAD")]
     commit: String,
-    /// The branch that the commit is to be merged into: files that are as they are there are left out. By default the branch of the
-    /// pull request in a CI job, else the main branch of `origin`; without one, the commit's parent
+    /// The branch that the commit will be merged into; files that are the same there are left out. By default the branch of the
+    /// pull request in a CI job, else the main branch of `origin`, else the commit's parent
     #[arg(long, value_name = "REF")]
     base: Option<String>,
-    /// Push the notes to the remote, merged with those that are there
+    /// Push the notes to the remote, merged with those already there
     #[arg(long)]
     push: bool,
     #[command(flatten)]
@@ -250,13 +250,13 @@ impl AttestOutput<'_> {
         let short = head(self.commit, 7);
         let mut text = match (self.state, self.missing.is_empty()) {
             (AttestedState::Nothing, true) => {
-                format!("{GOOD}nothing to attest{GOOD:#}  {short} has nothing that needs a proof\n")
+                format!("{GOOD}nothing to attest{GOOD:#}  {short} has nothing that needs proof\n")
             }
             (AttestedState::Nothing, false) => {
                 format!("{BAD}nothing to attest{BAD:#}  nothing in {short} is proven\n")
             }
             (AttestedState::Known, _) => {
-                format!("{GOOD}attested already{GOOD:#}  {short}\n")
+                format!("{GOOD}already attested{GOOD:#}  {short}\n")
             }
             (AttestedState::Written, _) => format!("{GOOD}attested{GOOD:#}  {short}\n"),
         };

@@ -28,7 +28,7 @@ use crate::saving_environment;
 ///
 /// Does what the hook does by itself when the context of an agent fills up and `mode = "autonomous"` is set in
 /// `[autosave]`. It commits only the notes and buildguide.md (`include = "all"` adds what the turn changed); what you
-/// have staged stays staged. Nothing is committed where it looks like a secret, and nothing where nothing has changed.
+/// have staged stays staged. Nothing is committed if it looks like a secret, or if nothing has changed.
 ///
 /// Exit code: 0 saved or nothing to save, 1 saved but not pushed, 2 and above not saved.
 #[derive(Debug, clap::Args)]
@@ -37,13 +37,13 @@ use crate::saving_environment;
   checkstone autosave --dry-run
   checkstone autosave --no-push --json | jq -r .commit")]
 pub(crate) struct AutosaveArguments {
-    /// Whose notes file is written; that of the session that calls, or of the last one here, where it is not given
+    /// Whose notes file to write; by default that of the calling session, else of the last session here
     #[arg(long, value_name = "AGENT")]
     agent: Option<AgentName>,
     /// Show what would be written and committed, and do nothing
     #[arg(long)]
     dry_run: bool,
-    /// Commit only
+    /// Commit, but do not push
     #[arg(long)]
     no_push: bool,
     #[command(flatten)]
@@ -212,7 +212,7 @@ fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> Result
     let (notes, section, message) = (save.notes_file(), save.section(), save.message(&paths));
     let done = match refusal(save, git) {
         Some(why) => format!("nothing was done, and nothing would be committed: {why}"),
-        None => "nothing was done: this was only shown".to_owned(),
+        None => "nothing was done: this was a dry run".to_owned(),
     };
     let push = destination(save, git);
     let output = AutosaveOutput {
@@ -338,8 +338,8 @@ fn text(report: &SaveReport, pushed: Option<&Result<String, CommandError>>) -> S
     }
     if matches!(&report.ended, SaveOutcome::Failed(failed) if failed.error.is_refusal()) {
         text.push_str(&format!(
-            "{STRONG}hint:{STRONG:#} take it out; if it is no secret, put `{}` into that line, or its kind or \
-             fingerprint into `allow_secrets` of `[autosave]`\n",
+            "{STRONG}hint:{STRONG:#} remove it; if it is not a secret, put `{}` on that line, or add its kind \
+             or fingerprint to `allow_secrets` in `[autosave]`\n",
             autosave::ALLOW
         ));
     }

@@ -107,11 +107,11 @@ impl AutosaveStatus {
         match self.settings.mode {
             AutosaveMode::Off => {}
             AutosaveMode::Normal => {
-                lines.push(("autosave", format!("tells you once the context is {threshold} % full")));
+                lines.push(("autosave", format!("notifies you when the context is {threshold} % full")));
             }
             AutosaveMode::Autonomous => lines.push((
                 "autosave",
-                format!("{GOOD}on{GOOD:#}: saves once the context is {threshold} % full"),
+                format!("{GOOD}on{GOOD:#}: saves when the context is {threshold} % full"),
             )),
         }
         if self.is_running {

@@ -19,8 +19,9 @@ use crate::environment;
 use crate::error::CommandError;
 use crate::hook;
 use crate::journal_access;
-use crate::printer::Printer;
+use crate::printer::{Printer, Verbosity};
 use crate::saving_environment;
+use crate::team_sending;
 
 /// The whole of a push, retries included.
 const TOTAL: Duration = Duration::from_secs(5 * 60);
@@ -30,7 +31,7 @@ const PAUSES: [Duration; 3] = [Duration::from_secs(2), Duration::from_secs(8), D
 /// Our own commits of the last so many saves may be put on top of what came from elsewhere.
 const OWN_COMMITS: usize = 200;
 
-/// What a hook leaves behind; not for people
+/// Work that a hook leaves to the background; internal
 #[derive(Debug, clap::Args)]
 pub(crate) struct BackgroundArguments {
     #[command(subcommand)]
@@ -39,14 +40,16 @@ pub(crate) struct BackgroundArguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum BackgroundWork {
-    /// Push the commit of an autosave, and say in the journal how it ended
+    /// Push the commit of an autosave, and record the result
     Push { autosave: i64 },
     /// Save what the session on stdin did
     Save,
-    /// Save what is ordered on stdin, say how it ended, and push
+    /// Save what is ordered on stdin, report the result, and push
     StopSave,
     /// Take the snapshot of a turn's start that is ordered on stdin
     Snapshot,
+    /// Send what was recorded to the team's database, until nothing happened for a minute
+    Team,
 }
 
 pub(crate) fn run(arguments: &BackgroundArguments) -> Result<ExitCode, CommandError> {
@@ -59,6 +62,7 @@ pub(crate) fn run(arguments: &BackgroundArguments) -> Result<ExitCode, CommandEr
             let order: SnapshotOrder = read()?;
             order.carry_out(&hook::settings(journal_access::state_directory()?));
         }
+        BackgroundWork::Team => team_sending::stay(&journal_access::state_directory()?)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -115,7 +119,7 @@ fn save_at_stop(order: SaveOrder) -> Result<(), CommandError> {
     let (ended, to_push) = order.carry_out(&mut journal, settings, saving, &event);
     drop(journal);
     // The stop may be waiting for this line.
-    Printer::new().json(&ended)?;
+    Printer::new(Verbosity::Quiet).json(&ended)?;
     to_push.map_or(Ok(()), push)
 }
 
@@ -191,7 +195,7 @@ fn push_commit(
         PushReadiness::Ready(plan) => plan,
         PushReadiness::NoRemote => return Err(CommandError::not_found(PushOutcome::NoRemote.to_string())),
         PushReadiness::NoBranch | PushReadiness::NoCommit => {
-            return Err(CommandError::refused("HEAD is on no branch any more"));
+            return Err(CommandError::refused("HEAD is no longer on a branch"));
         }
     };
     if autosave.branch.as_deref() != Some(plan.branch.as_str()) {
@@ -219,11 +223,11 @@ fn look_through(plan: &PushPlan, look: &Look) -> Result<String, CommandError> {
         let found = found.join("; ");
         let unasked = match &plan.knowledge {
             RemoteKnowledge::Nothing { problem: Some(problem) } => {
-                format!("; the remote may have it already, but what it has is not known: {problem}")
+                format!("; the remote may already have it, but its state is unknown: {problem}")
             }
             _ => String::new(),
         };
-        let refused = format!("what would be pushed looks like a secret: {found}{unasked}");
+        let refused = format!("the push would contain what looks like a secret: {found}{unasked}");
         return Err(CommandError::refused(refused));
     }
     let mut unread = added.unread;
@@ -232,7 +236,7 @@ fn look_through(plan: &PushPlan, look: &Look) -> Result<String, CommandError> {
     let names: Vec<String> = unread.iter().map(|path| format!("`{path}`")).collect();
     Ok(match names.is_empty() {
         true => String::new(),
-        false => format!("; too large to be looked through for secrets: {}", names.join(", ")),
+        false => format!("; too large to scan for secrets: {}", names.join(", ")),
     })
 }
 

@@ -28,13 +28,13 @@ use crate::repository_argument::{RepositoryArgument, find};
 use crate::repository_policy;
 use crate::verdict_text::verdict_text;
 
-/// Say what the gate would say now, and record nothing
+/// Show what the gate would decide now, and record nothing
 ///
-/// Judges as at the first stop of the turn, by the transcript of the session that was last seen in this repository unless
-/// another one is named, and by what was proven before. What changed is told from the state at the prompt. In a repository
-/// without any session nothing proves that an action was done, so every action that the changed files need is named. If the turn
-/// changed the policy, the one at its prompt counts. How long the turn took is not looked at: asking is reason enough. The
-/// policy's own checks run where they are trusted. Other repositories that the turn worked in are judged too.
+/// Judges as at the first stop of the turn, by the transcript of the session last seen in this repository unless you name
+/// another one, and by what was proven before. What changed is measured from the state at the prompt. In a repository without
+/// any session nothing proves that an action was done, so every action that the changed files need is listed. If the turn
+/// changed the policy, the one at its prompt counts. How long the turn took does not matter. The policy's own checks run
+/// if they are trusted. Other repositories that the turn worked in are judged too.
 ///
 /// Exit code: 0 pass or notify, 1 hold, 2 error.
 #[derive(Debug, clap::Args)]
@@ -43,7 +43,7 @@ use crate::verdict_text::verdict_text;
   checkstone check --transcript ~/.claude/projects/my-project/SESSION.jsonl
   checkstone check --json | jq '.actions[] | select(.state == \"required\") | .say'")]
 pub(crate) struct CheckArguments {
-    /// The client that wrote the transcript; guessed from the content where it is not given
+    /// The client that wrote the transcript; by default detected from its content
     #[arg(long, value_name = "AGENT", requires = "transcript")]
     agent: Option<AgentName>,
     /// The transcript of the session; by default the agent's own if an agent asks, else the last one of the repository
@@ -265,8 +265,8 @@ pub(crate) fn no_policy(root: &Path) -> String {
     };
     let root = root.display();
     format!(
-        "`{root}` has no policy, so every stop passes.\n{STRONG}hint:{STRONG:#} a file `checkstone.toml` at its root \
-         makes one: {presets}\n"
+        "`{root}` has no policy, so every stop passes.\n{STRONG}hint:{STRONG:#} create `checkstone.toml` at its \
+         root: {presets}\n"
     )
 }
 
@@ -277,7 +277,7 @@ fn reading(arguments: &CheckArguments, path: Option<&Path>) -> Result<Reading, C
         reading.coverage.reason = Some("no transcript was given".to_owned());
         return Ok(reading);
     };
-    if !path.is_file() {
+    if !transcript::is_there(path) {
         return Err(CommandError::not_found(format!("there is no transcript `{}`", path.display()))
             .hint("leave out `--transcript` to judge by the files alone"));
     }

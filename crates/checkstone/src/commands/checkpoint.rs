@@ -27,12 +27,12 @@ use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
 use crate::run_storage;
 
-/// Save what a stage of a run came to, and find it again
+/// Save the results of a stage of a run, and find them again
 ///
 /// A checkpoint is a manifest in `reports/TITLE/checkpoints/RUN/ID/checkpoint.json` with the sizes and hashes of the
-/// artifacts. The artifacts themselves are kept beside it, each content once, so that they can be brought back when they
-/// were overwritten. `checkstone run` saves checkpoints itself; these commands are for looking at them, and for runs that
-/// something else drives.
+/// artifacts. The artifacts themselves are stored beside it, each content once, so that they can be restored if they are
+/// overwritten. `checkstone run` saves checkpoints itself; these commands are for inspecting them, and for runs that another
+/// program drives.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone checkpoint save --title churn --run run-001 --stage S01_load_data reports/churn/run-001/S01_load_data/*
@@ -76,7 +76,7 @@ struct StageArguments {
     /// The stage, such as `S01_load_data`
     #[arg(long, value_name = "STAGE")]
     stage: String,
-    /// The research session that it belongs to
+    /// The research session that the run belongs to
     #[arg(long, value_name = "SESSION", default_value = "unknown")]
     session: String,
     /// How many cells were executed
@@ -85,7 +85,7 @@ struct StageArguments {
     /// The notebook that the stage ran in; a cell for the checkpoint is added to it
     #[arg(long, value_name = "PATH")]
     notebook: Option<PathBuf>,
-    /// Add no cell: the notebook has this one for the checkpoint
+    /// The notebook's existing cell for the checkpoint; none is added
     #[arg(long, value_name = "ID", requires = "notebook")]
     cell: Option<String>,
 }
@@ -121,10 +121,10 @@ impl StageArguments {
 /// Of which checkpoints.
 #[derive(Debug, clap::Args)]
 struct WhichArguments {
-    /// Only those of this report
+    /// Only checkpoints of this report
     #[arg(long, value_name = "TITLE")]
     title: Option<String>,
-    /// Only those of this run
+    /// Only checkpoints of this run
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
 }
@@ -222,7 +222,7 @@ fn reason_words() -> [PossibleValue; 3] {
 fn folder_error(error: FileError) -> CommandError {
     match error {
         FileError::SymbolicLink { .. } => {
-            CommandError::from(error).hint("checkpoints are not reached through links; use a real folder")
+            CommandError::from(error).hint("checkpoints are not accessed through links; use a real folder")
         }
         FileError::Failed { ref source, .. } => {
             let hint = room_hint(source);

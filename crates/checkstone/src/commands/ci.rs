@@ -29,14 +29,14 @@ use crate::typed_word::word;
 
 /// Check a pull request against the policy: is everything that its commits changed proven?
 ///
-/// Looks at the files that differ between HEAD and the commit where it parted from its base. What proves them: runs that this machine
-/// saw (`checkstone prove -- COMMAND` earlier in the job), and attestations in `refs/notes/checkstone` (`checkstone attest --push`).
-/// The policy of the base counts: what a pull request changes in the policy counts once it is merged.
+/// Checks the files that differ between HEAD and the commit where it diverged from its base. They are proven by runs that this
+/// machine saw (`checkstone prove -- COMMAND` earlier in the job), and by attestations in `refs/notes/checkstone` (`checkstone attest --push`).
+/// The policy of the base counts: a change to the policy takes effect once it is merged.
 ///
 /// In a GitHub job it prints annotations and adds to the job's summary. Attestations are records, not proofs against a liar:
 /// they are not signed.
 ///
-/// Exit code: 0 all is proven, 1 something is not; errors as everywhere.
+/// Exit code: 0 everything is proven, 1 something is not; errors as for every command.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone ci
@@ -44,11 +44,11 @@ use crate::typed_word::word;
   checkstone prove -- pytest && checkstone ci
   checkstone ci --sarif checkstone.sarif --junit checkstone.xml")]
 pub(crate) struct CiArguments {
-    /// The branch that the commits are to be merged into. By default that of the pull request in a GitHub or GitLab job, else the main
+    /// The branch that the commits will be merged into. By default that of the pull request in a GitHub or GitLab job, else the main
     /// branch of `origin`
     #[arg(long, value_name = "REF")]
     base: Option<String>,
-    /// Judge by the policy of the base, or by the one that the pull request has
+    /// Judge by the policy of the base, or by that of the pull request
     #[arg(long, value_name = "END", default_value = "base", value_parser = word::<PolicyEnd>(["base", "head"]))]
     policy: PolicyEnd,
     /// Count only runs that this machine saw
@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &CiArguments, printer: &Printer) -> Result<ExitCode
     let repository = arguments.repository.find()?;
     let git = environment::git().within(GIT_LIMIT);
     let Some(base) = base_commit::find(&repository, arguments.base.as_deref())? else {
-        return Err(CommandError::usage("nothing says which branch the commits are to be merged into")
+        return Err(CommandError::usage("cannot tell which branch the commits will be merged into")
             .hint("name it: `checkstone ci --base main`"));
     };
     let range = CommitRange::find(&repository, &git, &base, "HEAD")?;
@@ -187,7 +187,7 @@ pub(crate) struct CiOutput<'a> {
     base: &'a str,
     /// The commit that it is at.
     base_commit: &'a str,
-    /// The commit that the files are compared with: where the two parted.
+    /// The commit that the files are compared with: where the two diverged.
     start: &'a str,
     head: &'a str,
     /// How many commits only the head has.
@@ -267,7 +267,7 @@ impl<'a> CiOutput<'a> {
         );
         match (self.proven, self.policy, self.files) {
             (_, PolicyEnd::Neither, _) => ("proven", format!("nothing in {range}: there is no policy")),
-            (true, _, 0) => ("proven", format!("nothing in {range} needs a proof")),
+            (true, _, 0) => ("proven", format!("nothing in {range} needs proof")),
             (true, _, files) => ("proven", format!("{} in {range}", counted(files, "file"))),
             (false, _, all) => {
                 ("unproven", format!("{} of {all} in {range}", counted(files(&self.missing), "file")))
@@ -308,9 +308,9 @@ impl<'a> CiOutput<'a> {
         Some(match self.policy {
             PolicyEnd::Base => {
                 let base = visible(self.base);
-                format!("The policy changes: {changes}. That of `{base}` counts until it is merged.")
+                format!("The policy changes: {changes}. The policy of `{base}` counts until this is merged.")
             }
-            _ => format!("The policy changes: {changes}. The changed one was used."),
+            _ => format!("The policy changes: {changes}. The changed policy was used."),
         })
     }
 
@@ -319,7 +319,7 @@ impl<'a> CiOutput<'a> {
         let command = || proving_command(&self.missing).unwrap_or("checkstone prove -- COMMAND".to_owned());
         (!self.proven).then(|| {
             format!(
-                "Run it in this job with `{}`, or where you work, and then `checkstone attest --push`.",
+                "Run it in this job with `{}`, or on your own machine, followed by `checkstone attest --push`.",
                 command()
             )
         })

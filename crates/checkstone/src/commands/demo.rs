@@ -9,16 +9,16 @@ use crate::printer::Printer;
 
 /// Play the whole story in a scratch repository: a stop, a full context, a workflow, a run that hangs
 ///
-/// An agent's work is played at each of the four boundaries, with git, processes and files as they are, in a folder of
-/// its own with a home of its own. It needs git and what every Unix has (`sh`, `awk`, `seq`), no account and no
-/// network, takes some seconds, and checks itself: exit code 5 if anything differs from what it must be. The folder stays, so that you can look around in it.
+/// Plays an agent's work at each of the four boundaries, with real git, processes and files, in a folder and a home
+/// directory of its own. It needs git and the usual Unix tools (`sh`, `awk`, `seq`), no account and no network, takes
+/// a few seconds, and checks itself: exit code 5 if anything is not as expected. The folder stays, so that you can look around in it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone demo
   checkstone demo --serve
   checkstone demo --folder /tmp/checkstone-demo")]
 pub(crate) struct DemoArguments {
-    /// The folder to play in, which must not be there yet; a new one for temporary files where it is not given
+    /// The folder to play in, which must not exist yet; by default a new temporary one
     #[arg(long)]
     folder: Option<PathBuf>,
     /// Show it live in your browser, on the page of `checkstone serve`, which stays until Ctrl-C

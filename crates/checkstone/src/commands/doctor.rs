@@ -6,25 +6,33 @@ use std::panic::resume_unwind;
 use std::path::Path;
 use std::process::ExitCode;
 
+use agents::registration::mcp_entry::McpOwner;
 use agents::registration::status_line::{self, StatusLineOwner};
 use agents::{KnownHook, TrustQuestion, host};
 use changes::Repository;
 use serde::Serialize;
+use text::counted;
 use transcript::{Agent, visible};
 
 use crate::agent_name::AgentName;
 use crate::clients::{ClientFiles, Scope};
+use crate::commands::init::report_agent;
 use crate::doctor::client::Client;
 use crate::doctor::finding::{About, Finding, FindingState};
 use crate::doctor::registered::{self, Registered, Way};
+use crate::doctor::remedy::Remedy;
+use crate::doctor::repair::RepairPlan;
 use crate::doctor::surroundings::JOURNAL_LIMIT;
-use crate::doctor::{hook_trust, newest_transcript, rehearsal, storage, surroundings};
+use crate::doctor::{hook_trust, newest_transcript, rehearsal, slurm, storage, surroundings};
 use crate::environment;
 use crate::error::{CommandError, ErrorKind};
+use crate::file_change::{Answer, FileChange, FileChangeOutput, Manner, told as told_changes};
 use crate::home_relative::home_relative;
 use crate::installed;
 use crate::interruption::Interruption;
+use crate::journal_access;
 use crate::known_registrations::{self, MissingRegistration};
+use crate::mcp_registration;
 use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
 use crate::settings_file::SettingsFile;
@@ -32,25 +40,44 @@ use crate::settings_file::SettingsFile;
 /// Prove that the hooks fire: each client, its registration, and what they need
 ///
 /// Sends two made-up turns through the registered command lines, in a scratch repository with a journal of its own, and
-/// looks whether the right one is held. Writes nothing to your settings, repository or journal.
+/// checks that the right one is held. Writes nothing to your settings, repository or journal, unless you ask for it with
+/// `--fix`: it registers hooks again if they are missing or call a program that is gone, and removes what killed processes
+/// left behind. It shows what it will change and asks you once.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Exit code: 0 all is well, 1 something has to be done, 2 and above it could not look.
+#[command(
+    after_help = "Exit code: 0 all is well, 1 something needs fixing, 2 and above the checks could not run.
 
 Examples:
   checkstone doctor
+  checkstone doctor --fix
+  checkstone doctor --fix --dry-run
   checkstone doctor --agent codex
   checkstone doctor --cluster
-  checkstone doctor --json | jq '.findings[] | select(.state == \"problem\")'")]
+  checkstone doctor --json | jq '.findings[] | select(.state == \"problem\")'"
+)]
 pub(crate) struct DoctorArguments {
-    /// Only this client; it has to be registered then
+    /// Only this client, which must be registered
     #[arg(long, value_name = "AGENT")]
     agent: Vec<AgentName>,
-    /// Prove that runs can go beyond this machine: one owner of sixteen who want the same lease, database and bucket
-    #[arg(long, conflicts_with = "agent")]
+    /// Prove that runs can use more than this machine: one lease among sixteen processes, the database, the bucket, and a small job
+    /// on the cluster
+    #[arg(long, conflicts_with_all = ["agent", "fix"])]
     cluster: bool,
+    /// Fix what can be fixed: shows the changes and asks once, then looks again
+    #[arg(long)]
+    fix: bool,
+    /// Show what would be done, and do nothing
+    #[arg(long, requires = "fix")]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(long, short, requires = "fix")]
+    yes: bool,
+    /// Show every difference before asking, as `--dry-run` does
+    #[arg(long, requires = "fix")]
+    diff: bool,
     #[command(flatten)]
     repository: RepositoryArgument,
-    /// Print JSON (schemas/doctor.schema.json)
+    /// Print JSON (schemas/doctor.schema.json); with `--fix`, needs `--yes` or `--dry-run`
     #[arg(long)]
     json: bool,
 }
@@ -60,67 +87,137 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<Exit
     let repository = Repository::discover(&folder).ok();
     let root = repository.as_ref().map(|repository| repository.root.clone());
     if arguments.cluster {
-        let findings = storage::findings(root.as_deref().unwrap_or(&folder))?;
-        return told(arguments, root.as_deref(), &findings, printer);
+        let project = root.as_deref().unwrap_or(&folder);
+        let mut findings = storage::findings(project)?;
+        findings.extend(slurm::findings(project));
+        return told(arguments, root.as_deref(), &findings, &[], printer);
     }
     let interruption = Interruption::listen()?;
+    let examine = || examined(arguments, repository.as_ref(), &folder, &interruption);
+    let Some(findings) = examine() else { return Ok(ErrorKind::Interrupted.exit_code()) };
+    let mut plan = RepairPlan::of(&findings, repository.as_ref())?;
+    if !arguments.fix {
+        let exit_code = told(arguments, root.as_deref(), &findings, &[], printer);
+        if let (count @ 1.., false) = (plan.possible(), arguments.json) {
+            let what = counted(count, "file");
+            printer.text(&format!(
+                "`checkstone doctor --fix` can repair {what}; it shows how, and asks first.\n"
+            ));
+        }
+        return exit_code;
+    }
+    if !arguments.json {
+        printer.text(&text(&findings));
+    }
+    let DoctorArguments { dry_run, yes, json, diff, .. } = *arguments;
+    match (Manner { dry_run, yes, json, diff }).ask(&plan.changes(), "Fix this?", printer)? {
+        Answer::No => {
+            printer.text("Nothing was changed.\n");
+            Ok(ExitCode::FAILURE)
+        }
+        Answer::Nothing => {
+            plan.not_done();
+            if !json {
+                let nothing = "There is nothing here that `--fix` can repair.\n".to_owned();
+                let shown = "Nothing was changed: this was a dry run.\n";
+                let changes = plan.changes();
+                let is_empty = changes.is_empty();
+                printer.text(&if is_empty { nothing } else { told_changes(&changes) + shown });
+                return Ok(exit_code(&findings));
+            }
+            told(arguments, root.as_deref(), &findings, &plan.changes(), printer)
+        }
+        Answer::Go => {
+            let state = journal_access::state_directory()?;
+            plan.carry_out(&state, repository.as_ref());
+            let changes = plan.changes();
+            if environment::is_called_by_agent() {
+                let done = changes.iter().copied();
+                report_agent("checkstone doctor --fix", done, root.as_deref(), &state, printer)?;
+            }
+            if !json {
+                printer.text(&told_changes(&changes));
+            }
+            let Some(findings) = examine() else { return Ok(ErrorKind::Interrupted.exit_code()) };
+            told(arguments, root.as_deref(), &findings, &changes, printer)
+        }
+    }
+}
+
+/// All that is found; `None` if the person interrupted it.
+fn examined(
+    arguments: &DoctorArguments,
+    repository: Option<&Repository>,
+    folder: &Path,
+    interruption: &Interruption,
+) -> Option<Vec<Finding>> {
+    let root = repository.map(|repository| repository.root.as_path());
     let named: Vec<Agent> = arguments.agent.iter().copied().map(Agent::from).collect();
     let agents: Vec<Agent> =
         Agent::ALL.into_iter().filter(|agent| named.is_empty() || named.contains(agent)).collect();
     // Every client is asked at the same time; the slowest takes more than a second.
     let mut clients: Vec<Examined> = std::thread::scope(|scope| {
-        let examine = |agent| {
-            scope.spawn({
-                let (root, folder, interruption) = (root.as_deref(), &folder, &interruption);
-                move || Examined::of(agent, root, folder, interruption)
-            })
-        };
+        let examine = |agent| scope.spawn(move || Examined::of(agent, root, folder, interruption));
         let started: Vec<_> = agents.iter().copied().map(examine).collect();
         started.into_iter().map(|client| client.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
     });
     if interruption.came() {
-        return Ok(ErrorKind::Interrupted.exit_code());
+        return None;
     }
+    // What nobody asked for is not missed.
+    clients.retain(|client| {
+        client.is_registered || !named.is_empty() || !host(client.client.agent).registration.only_if_named
+    });
     let any = clients.iter().any(|client| client.is_registered);
     let mut findings = Vec::new();
     for client in &mut clients {
         client.require_registration(any, !named.is_empty());
         findings.append(&mut client.findings);
     }
-    findings.extend(missing(&agents));
+    findings.extend(missing(&agents, root));
     findings.extend(surroundings::machine());
-    findings.extend(surroundings::repository(repository.as_ref()));
-    told(arguments, root.as_deref(), &findings, printer)
+    findings.extend(surroundings::repository(repository));
+    Some(findings)
 }
 
 fn told(
     arguments: &DoctorArguments,
     root: Option<&Path>,
     findings: &[Finding],
+    changes: &[&FileChange],
     printer: &Printer,
 ) -> Result<ExitCode, CommandError> {
-    let sound = findings.iter().all(|finding| finding.state != FindingState::Problem);
     if arguments.json {
         printer.json(&DoctorOutput {
             version: env!("CARGO_PKG_VERSION"),
             repository: root.map(Path::to_string_lossy),
-            sound,
+            sound: is_sound(findings),
             findings,
+            changes: arguments.fix.then(|| changes.iter().map(|change| change.output()).collect()),
         })?;
     } else {
         printer.text(&text(findings));
     }
-    Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(exit_code(findings))
+}
+
+fn is_sound(findings: &[Finding]) -> bool {
+    findings.iter().all(|finding| finding.state != FindingState::Problem)
+}
+
+fn exit_code(findings: &[Finding]) -> ExitCode {
+    if is_sound(findings) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Registrations that the journal knows of and that are gone. That the journal cannot be read is a finding of its own.
-fn missing(agents: &[Agent]) -> Vec<Finding> {
+fn missing(agents: &[Agent], root: Option<&Path>) -> Vec<Finding> {
     let state = environment::state_directory();
     let known = state.and_then(|state| journal::known_registrations(&state, JOURNAL_LIMIT).ok());
     let missing = known_registrations::missing(&known.unwrap_or_default()).into_iter();
     let finding = |missing: MissingRegistration| {
         Finding::problem(missing.agent, "registered", missing.what())
             .advice("`checkstone init` registers it again, if you did not remove it yourself")
+            .remedy(Remedy::register_in(missing.agent, &missing.file, root))
     };
     missing.filter(|missing| agents.contains(&missing.agent)).map(finding).collect()
 }
@@ -135,7 +232,10 @@ pub(crate) struct DoctorOutput<'a> {
     repository: Option<Cow<'a, str>>,
     /// Whether nothing has to be done.
     sound: bool,
+    /// With `--fix`, what is found after it.
     findings: &'a [Finding],
+    /// What `--fix` did, or with `--dry-run` would do; null without it.
+    changes: Option<Vec<FileChangeOutput<'a>>>,
 }
 
 /// What was found out about one client.
@@ -160,7 +260,9 @@ impl Examined {
             transcript.weaken();
         }
         let line = host(agent).can.has_status_line.then(|| shown_line(agent, root)).flatten();
-        let findings = std::iter::once(installed).chain(rest).chain(line).chain(transcript).collect();
+        let server = mcp_server(agent, root);
+        let findings =
+            std::iter::once(installed).chain(rest).chain(line).chain(server).chain(transcript).collect();
         Self { client, is_registered: !registered.is_empty(), findings }
     }
 
@@ -175,7 +277,8 @@ impl Examined {
         let finding = match (&self.client.program, any && !named) {
             (None, _) if !named => return,
             (Some(_), true) => Finding::note(agent, "registered", "no"),
-            _ => Finding::problem(agent, "registered", "no, so nothing is held there"),
+            _ => Finding::problem(agent, "registered", "no, so nothing is held there")
+                .remedy(Remedy::register(agent)),
         };
         let place = self.findings.iter().position(|finding| finding.check != "installed");
         let place = place.unwrap_or(self.findings.len());
@@ -193,6 +296,7 @@ fn shown_line(agent: Agent, root: Option<&Path>) -> Option<Finding> {
             status_line::owner(agent, &text).ok().filter(|owner| *owner != StatusLineOwner::Nobody)?;
         Some((files.settings, owner))
     })?;
+    let remedy = Remedy::status_line_in(agent, &file, root);
     let (file, check) = (home_relative(&file), "status");
     Some(match owner {
         StatusLineOwner::Ours(program) if program.starts_with('/') && !Path::new(&program).is_file() => {
@@ -202,12 +306,34 @@ fn shown_line(agent: Agent, root: Option<&Path>) -> Option<Finding> {
                 format!("the status line in `{file}` calls `{}`, which does not exist", visible(&program)),
             )
             .advice(format!("`checkstone init --agent {} --statusline` corrects it", agent.name()))
+            .remedy(remedy)
         }
         StatusLineOwner::Ours(_) => {
             Finding::good(agent, check, format!("the status line in `{file}` is ours"))
         }
         StatusLineOwner::Others | StatusLineOwner::Nobody => {
             Finding::note(agent, check, format!("the status line in `{file}` is your own"))
+        }
+    })
+}
+
+/// Whether our MCP server can be started, where the client has one of our name.
+fn mcp_server(agent: Agent, root: Option<&Path>) -> Option<Finding> {
+    let (file, owner) = mcp_registration::found(agent, root)?;
+    let (file, check) = (home_relative(&file), "mcp");
+    Some(match owner {
+        McpOwner::Ours(program) if mcp_registration::is_gone(&program) => {
+            let text = format!("the MCP server in `{file}` is `{}`, which does not exist", visible(&program));
+            Finding::problem(agent, check, text)
+                .advice(format!("`checkstone init --mcp --agent {}` corrects it", agent.name()))
+        }
+        McpOwner::Ours(_) if !cfg!(feature = "mcp") => {
+            let text = format!("the MCP server in `{file}` is ours, and this build has none");
+            Finding::note(agent, check, text).advice("install a build with `--features full`")
+        }
+        McpOwner::Ours(_) => Finding::good(agent, check, format!("the MCP server in `{file}` is ours")),
+        McpOwner::Others | McpOwner::Nobody => {
+            Finding::note(agent, check, format!("the MCP server `checkstone` in `{file}` is your own"))
         }
     })
 }
@@ -226,7 +352,7 @@ fn registration(
         .iter()
         .map(|(file, why)| {
             Finding::problem(agent, "registered", format!("`{}`: {}", home_relative(file), visible(why)))
-                .advice("mend the file; the client cannot read it either")
+                .advice("fix the file; the client cannot read it either")
         })
         .collect();
     let mut trust = Vec::new();
@@ -249,19 +375,19 @@ fn registration(
                 }
             }
             Err(why) => trust.push(
-                Finding::problem(agent, "trusted", format!("nobody knows: {why}")).advice(question.if_silent),
+                Finding::problem(agent, "trusted", format!("unknown: {why}")).advice(question.if_silent),
             ),
         }
     }
     for registered in &found.registered {
-        findings.push(described(agent, registered));
+        findings.push(described(agent, registered, root));
     }
     if found.registered.len() > 1 {
         findings.push(
             Finding::note(
                 agent,
                 "registered",
-                "more than once: every event starts the hook so often, and the turn is still held only once",
+                "more than once: every event starts the hook that many times, but the turn is held only once",
             )
             .advice("keep one of them"),
         );
@@ -269,17 +395,18 @@ fn registration(
     if let (Some(why), false) = (&found.switched_off, found.registered.is_empty()) {
         findings.push(
             Finding::problem(agent, "switch", format!("{why}, so no hook runs"))
-                .advice("take it out of the file"),
+                .advice("remove it from the file"),
         );
     }
     findings.extend(trust);
     for registered in &found.registered {
-        findings.push(fires(agent, registered, interruption));
+        findings.push(fires(agent, registered, root, interruption));
     }
+    findings.extend(surfaces(agent).filter(|_| !found.registered.is_empty()));
     (found.registered, findings)
 }
 
-fn described(agent: Agent, registered: &Registered) -> Finding {
+fn described(agent: Agent, registered: &Registered, root: Option<&Path>) -> Finding {
     let file = home_relative(&registered.file);
     let recorded = environment::state_directory()
         .is_some_and(|state| installed::of_file(&state, agent.name(), &registered.file).is_some());
@@ -298,13 +425,16 @@ fn described(agent: Agent, registered: &Registered) -> Finding {
             "`{file}` {whose}, but not for `{}`, so nothing is held",
             rehearsal::registered_stop(agent)
         );
-        return Finding::problem(agent, "registered", text).advice("`checkstone init` adds it");
+        return Finding::problem(agent, "registered", text)
+            .advice("`checkstone init` adds it")
+            .remedy(registered.remedy(agent, root));
     }
     // A package has them all; an older client does not tell of those that it does not know.
     if !missing.is_empty() && registered.way != Way::Package {
         let names: Vec<String> = missing.iter().map(|event| format!("`{event}`")).collect();
         return Finding::note(agent, "registered", format!("`{file}` {whose}, without {}", names.join(", ")))
-            .advice("`checkstone init` adds what is missing");
+            .advice("`checkstone init` adds what is missing")
+            .remedy(registered.remedy(agent, root));
     }
     Finding::good(agent, "registered", format!("`{file}` {whose}"))
 }
@@ -318,7 +448,7 @@ fn trusted(
 ) -> Option<Finding> {
     let client = host(agent).short_title;
     if known.is_empty() {
-        let text = format!("{client} does not know the hook: it is not read, or hooks are off");
+        let text = format!("{client} does not know the hook: its file is not read, or hooks are off");
         return (!in_files.is_empty())
             .then(|| Finding::problem(agent, "trusted", text).advice(question.if_unknown));
     }
@@ -341,15 +471,36 @@ fn trusted(
     )
 }
 
-fn fires(agent: Agent, registered: &Registered, interruption: &Interruption) -> Finding {
+/// Where the client is used as well, and no hook fires, or nobody knows.
+fn surfaces(agent: Agent) -> Option<Finding> {
+    let listed = |what: &str, surfaces: &[&str]| {
+        (!surfaces.is_empty()).then(|| format!("{what} {}", surfaces.join("; ")))
+    };
+    let silent = listed("your hooks do not fire in", host(agent).silent_in);
+    let untried = listed("not tried in", host(agent).untried_in);
+    let told: Vec<String> = silent.into_iter().chain(untried).collect();
+    (!told.is_empty()).then(|| Finding::note(agent, "elsewhere", told.join("; ")))
+}
+
+fn fires(agent: Agent, registered: &Registered, root: Option<&Path>, interruption: &Interruption) -> Finding {
     match rehearsal::rehearse(agent, registered, interruption) {
-        Ok(took) => Finding::good(
+        Ok(took) if host(agent).can.shows_results => Finding::good(
             agent,
             "fires",
             format!("held a turn without tests, passed one with tests ({} ms)", took.as_millis()),
         ),
+        Ok(took) => Finding::good(
+            agent,
+            "fires",
+            format!(
+                "held a turn that changed code ({} ms); {} does not show whether tests passed",
+                took.as_millis(),
+                host(agent).title
+            ),
+        ),
         Err(failure) => Finding::problem(agent, "fires", failure.0)
-            .advice("see whether that command line works, or register it anew with `checkstone init`"),
+            .advice("check that this command line works, or register it again with `checkstone init`")
+            .remedy(registered.remedy(agent, root)),
     }
 }
 

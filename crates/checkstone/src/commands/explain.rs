@@ -19,11 +19,11 @@ use crate::repository_argument::RepositoryArgument;
 use crate::unproven_work::UnprovenWork;
 use crate::verdict_text::{decision, verdict_text};
 
-/// Explain a verdict: every rule, what silenced it or made it speak
+/// Explain a verdict: every rule, and why it fired or stayed silent
 ///
-/// Shows the latest verdict of this repository, or the one with the given id. It is judged once more from what was
-/// recorded with it, the policy as it was then included; that must give the same verdict, bit for bit, and it is said
-/// where it does not.
+/// Shows the latest verdict of this repository, or the one with the given id. It is judged again from its recorded
+/// inputs, including the policy at that time. That must give the same verdict, bit for bit; if it does not, this is
+/// reported.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone explain
@@ -129,7 +129,7 @@ pub(crate) struct ListedVerdict {
     pub(crate) agent: String,
     pub(crate) session: String,
     pub(crate) verdict: Decision,
-    /// Null where the inputs were too large to keep, or of another version.
+    /// Null if the inputs were too large to keep, or of another version.
     pub(crate) reason: Option<String>,
 }
 
@@ -232,14 +232,14 @@ impl Explained {
         }
         let held = verdict.as_ref().is_some_and(|verdict| verdict.decision == Decision::Hold);
         if held && recorded.decision != Decision::Hold {
-            text.push_str("The agent was not held: the turn had been held already.\n");
+            text.push_str("The agent was not held: the turn had already been held.\n");
         }
         if let Some(correction) = self.corrected_by {
             let _ = writeln!(text, "{DOUBTFUL}corrected{DOUBTFUL:#} by verdict {correction}");
         }
         let _ = writeln!(text, "\n{STRONG}Rules{STRONG:#}");
         if rules.is_empty() && checks.is_empty() {
-            text.push_str("  no rule was asked: the reason above was enough\n");
+            text.push_str("  no rule was evaluated: the reason above was enough\n");
         }
         for rule in rules {
             text.push_str(&rule_line(rule, width));
@@ -256,14 +256,14 @@ impl Explained {
         }
         let _ = match replay {
             Replay::Same => {
-                writeln!(text, "\n{GOOD}✓{GOOD:#} judged again from what was recorded: the same, bit for bit")
+                writeln!(
+                    text,
+                    "\n{GOOD}✓{GOOD:#} judged again from the recorded inputs: the same, bit for bit"
+                )
             }
             Replay::Different(again) => {
                 let how = wrap(&visible(&judged_again(again)), 2, width);
-                writeln!(
-                    text,
-                    "\n{BAD}✗ the recorded inputs do not give this verdict any more{BAD:#}\n  {how}"
-                )
+                writeln!(text, "\n{BAD}✗ the recorded inputs no longer give this verdict{BAD:#}\n  {how}")
             }
             Replay::Impossible(why) => {
                 let why = wrap(&visible(why), 2, width);
@@ -284,18 +284,18 @@ pub(crate) struct ExplainOutput<'a> {
     agent: &'a str,
     session: &'a str,
     repository: Option<Cow<'a, str>>,
-    /// What the agent was answered: a hold becomes a pass where the turn had been held already.
+    /// The answer to the agent: a hold becomes a pass if the turn had already been held.
     answered: Decision,
     timings: &'a str,
     /// The id of the verdict that corrects this one, because results were written after its stop.
     corrected_by: Option<i64>,
-    /// As in check.schema.json; null where its inputs were too large to keep.
+    /// As in check.schema.json; null if its inputs were too large to keep.
     verdict: Option<&'a Verdict>,
     rules: &'a [Explanation],
-    /// What the policy's own checks said.
+    /// The results of the policy's own checks.
     checks: &'a [CheckResult],
     replay: ReplayOutput,
-    /// What the same stop said of other repositories; left out if it judged one.
+    /// The verdicts of the same stop on other repositories; left out if it judged only one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     beside: Vec<VerdictBeside<'a>>,
 }
@@ -319,7 +319,7 @@ impl<'a> VerdictBeside<'a> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Replay"))]
 struct ReplayOutput {
-    /// Whether judging the recorded inputs again gives the same verdict, bit for bit; null where that cannot be tried.
+    /// Whether judging the recorded inputs again gives the same verdict, bit for bit; null if that cannot be tried.
     same: Option<bool>,
     problem: Option<String>,
 }

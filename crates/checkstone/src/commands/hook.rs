@@ -9,7 +9,7 @@ use crate::agent_name::AgentName;
 use crate::environment;
 use crate::hook;
 
-/// Answer a client's hook: reads the event from stdin, prints the client's decision or nothing
+/// Answer a client's hook: read the event from stdin, print a decision or nothing
 ///
 /// Clients call this; people do not need to. It exits 0 whatever happens.
 #[derive(Debug, clap::Args)]

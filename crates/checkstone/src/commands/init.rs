@@ -26,6 +26,7 @@ use crate::file_change::{
 use crate::git_hook::{GitHook, GitHookName, GitHookOutput, PlannedGitHook};
 use crate::home_relative::home_relative;
 use crate::journal_access;
+use crate::mcp_registration::PlannedMcp;
 use crate::new_policy::NewPolicy;
 use crate::own_program::OwnProgram;
 use crate::printer::{FAINT, Printer};
@@ -35,39 +36,43 @@ use crate::settings_file::SettingsFile;
 
 /// Register the hooks in the clients that are installed, and give this repository a policy
 ///
-/// Finds the clients that are here and what kind of repository this is, shows what it will change and what it will ask an
-/// agent for, and asks you once; without a terminal it needs `--yes`. Entries are put behind what is there, and nothing else
-/// in a file is touched: order, comments and layout stay, a link stays a link, and a backup is kept. A file that is
-/// not surely understood stays as it is. Running it again changes nothing. `checkstone uninstall` takes it all back. If an
-/// agent runs it, you are told.
+/// Finds the installed clients and the kind of repository, shows what it will change and what it will ask an agent for,
+/// and asks you once; without a terminal it needs `--yes`. Entries are added after what is there, and nothing else in a file is
+/// touched: order, comments and layout stay, a link stays a link, and a backup is kept. A file that cannot be understood
+/// for sure is left unchanged. Running it again changes nothing. `checkstone uninstall` undoes it all. If an agent runs it, you
+/// are notified.
 ///
-/// Exit code: 0 done or nothing to do, 1 you said no, 3 no client found, 4 a file was left as it is.
+/// Exit code: 0 done or nothing to do, 1 you said no, 3 no client found, 4 a file was left unchanged.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone init
   checkstone init --dry-run
   checkstone init --agent claude --preset python --yes
   checkstone init --agent claude --statusline
+  checkstone init --mcp
   checkstone init --git-hook
   checkstone init --project")]
 pub(crate) struct InitArguments {
     /// Register in this client only, found or not; may be given several times
-    #[arg(long, value_name = "CLIENT")]
+    #[arg(long, value_name = "AGENT")]
     agent: Vec<AgentName>,
-    /// Write this preset into checkstone.toml instead of those that fit the repository; may be given several times
+    /// Write this preset into checkstone.toml instead of the detected ones; may be given several times
     #[arg(long, value_name = "PRESET", value_parser = clap::builder::PossibleValuesParser::new(
         gate::policy::PRESETS.iter().map(|(name, _)| *name)))]
     preset: Vec<String>,
     /// Register for you, in every repository (the default)
     #[arg(long, conflicts_with = "project")]
     user: bool,
-    /// Register in this repository's own settings, which others get too
+    /// Register in this repository's own settings, which others who use it get too
     #[arg(long)]
     project: bool,
     /// Show `checkstone statusline` below Claude Code's prompt, unless you have a status line of your own
     #[arg(long)]
     statusline: bool,
-    /// Run `checkstone verify` before every push, or with `pre-commit` before every commit, beside the hook that is there
+    /// Register `checkstone mcp` as well, in each client that has MCP
+    #[arg(long)]
+    mcp: bool,
+    /// Run `checkstone verify` before every push, or with `pre-commit` before every commit, in addition to the existing hook
     #[arg(long, value_name = "HOOK", num_args = 0..=1, default_missing_value = "pre-push")]
     git_hook: Vec<GitHookName>,
     /// Show what would be done, and do nothing
@@ -76,7 +81,7 @@ pub(crate) struct InitArguments {
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
-    /// Show every difference before it is made, as `--dry-run` does
+    /// Show every difference before asking, as `--dry-run` does
     #[arg(long)]
     diff: bool,
     /// Print JSON (schemas/init.schema.json); needs `--yes` or `--dry-run`
@@ -109,6 +114,11 @@ pub(crate) fn run(arguments: &InitArguments, printer: &Printer) -> Result<ExitCo
         .iter()
         .filter_map(|agent| ClientRegistration::plan(ClientFiles::of(*agent, scope)?, &place))
         .collect();
+    let mut servers: Vec<PlannedMcp> = agents
+        .iter()
+        .filter(|_| arguments.mcp)
+        .filter_map(|agent| PlannedMcp::adding(&ClientFiles::of(*agent, scope)?, scope, &program.path))
+        .collect();
     let mut git_hooks = Vec::new();
     for name in &arguments.git_hook {
         let Some(repository) = &repository else {
@@ -122,6 +132,7 @@ pub(crate) fn run(arguments: &InitArguments, printer: &Printer) -> Result<ExitCo
     let manner =
         Manner { dry_run: arguments.dry_run, yes: arguments.yes, json: arguments.json, diff: arguments.diff };
     let changes = clients.iter().map(|client| &client.change);
+    let changes = changes.chain(servers.iter().map(|server| &server.change));
     let changes = changes.chain(git_hooks.iter().map(|hook| &hook.change));
     let changes: Vec<&FileChange> = changes.chain(policy.as_ref().map(|(change, _)| change)).collect();
     let is_agent = environment::is_called_by_agent() && !arguments.dry_run;
@@ -137,6 +148,10 @@ pub(crate) fn run(arguments: &InitArguments, printer: &Printer) -> Result<ExitCo
         for client in &mut clients {
             client.register(&state);
         }
+        // Behind the hooks: both may stand in one file.
+        for server in &mut servers {
+            server.carry_out(&state);
+        }
         for hook in &mut git_hooks {
             hook.carry_out(&state);
         }
@@ -146,19 +161,22 @@ pub(crate) fn run(arguments: &InitArguments, printer: &Printer) -> Result<ExitCo
     }
     if is_agent && answer == Answer::Go {
         let changes = clients.iter().map(|client| &client.change);
+        let changes = changes.chain(servers.iter().map(|server| &server.change));
         let changes = changes.chain(git_hooks.iter().map(|hook| &hook.change));
         let changes = changes.chain(policy.as_ref().map(|(change, _)| change));
-        report_agent(changes, root.as_deref(), &state, printer)?;
+        report_agent("checkstone init", changes, root.as_deref(), &state, printer)?;
     }
     if arguments.dry_run {
         let shown = clients.iter_mut().map(|client| &mut client.change);
+        let shown = shown.chain(servers.iter_mut().map(|server| &mut server.change));
         let shown = shown.chain(git_hooks.iter_mut().map(|hook| &mut hook.change));
         shown.chain(policy.as_mut().map(|(change, _)| change)).for_each(FileChange::not_done);
     }
     let policy = policy.map(|(change, policy)| (change, policy.presets));
     let is_done = answer == Answer::Go && !arguments.json;
     let proposal = repository.as_ref().filter(|_| is_done).and_then(snapshot_proposal);
-    let report = Report { clients, git_hooks, policy, program, proposal, dry_run: arguments.dry_run };
+    let report =
+        Report { clients, servers, git_hooks, policy, program, proposal, dry_run: arguments.dry_run };
     if arguments.json {
         printer.json(&report.output())?;
     } else {
@@ -185,8 +203,8 @@ fn snapshot_proposal(repository: &Repository) -> Option<String> {
     let size = size_in_words(sizes.filter(Metadata::is_file).map(|found| found.len()).sum());
     let (count, file) = (counted(changed.len(), "file"), home_relative(&environment::configuration_file()?));
     Some(format!(
-        "Optional: `at_turn_start = true` under `[snapshot]` in `{file}` keeps the working tree at every prompt. It costs one `git status` \
-         and reads what is not committed, here {count} ({size}), while the agent goes on."
+        "Optional: `at_turn_start = true` under `[snapshot]` in `{file}` saves the working tree at every prompt. It costs one `git status` \
+         and reads what is not committed, here {count} ({size}), while the agent works."
     ))
 }
 
@@ -216,7 +234,8 @@ fn refuse_weakening(root: &Path, policy: &NewPolicy, state: &Path) -> Result<(),
 }
 
 /// The person learns what the agent registered.
-fn report_agent<'a>(
+pub(crate) fn report_agent<'a>(
+    command: &str,
     changes: impl Iterator<Item = &'a FileChange>,
     root: Option<&Path>,
     state: &Path,
@@ -224,7 +243,7 @@ fn report_agent<'a>(
 ) -> Result<(), CommandError> {
     let done = changes.filter(|change| change.state == ChangeState::Changed);
     let done: Vec<String> = done.map(|change| format!("{} {}", change.subject, change.message)).collect();
-    let text = format!("The agent ran `checkstone init`: {}.", done.join("; "));
+    let text = format!("The agent ran `{command}`: {}.", done.join("; "));
     // The first record of all may be this one.
     let mut journal = journal_access::open_or_create(state)?;
     let session = AgentSession::calling(Some(&mut journal), root)?;
@@ -238,30 +257,30 @@ fn report_agent<'a>(
 fn wanted(named: &[AgentName]) -> Vec<Agent> {
     let named: Vec<Agent> = named.iter().map(|name| Agent::from(*name)).collect();
     let is_wanted = |agent: &Agent| match named.is_empty() {
-        true => clients::is_installed(*agent),
+        true => clients::is_installed(*agent) && !host(*agent).registration.only_if_named,
         false => named.contains(agent),
     };
     Agent::ALL.into_iter().filter(is_wanted).collect()
 }
 
 /// What the plans for all clients have in common.
-struct RegistrationPlan<'a> {
-    root: Option<&'a Path>,
-    program: &'a str,
-    scope: Scope<'a>,
-    with_status_line: bool,
+pub(crate) struct RegistrationPlan<'a> {
+    pub(crate) root: Option<&'a Path>,
+    pub(crate) program: &'a str,
+    pub(crate) scope: Scope<'a>,
+    pub(crate) with_status_line: bool,
 }
 
 /// One client, and what is to be done in its file.
-struct ClientRegistration {
+pub(crate) struct ClientRegistration {
     agent: Agent,
-    change: FileChange,
+    pub(crate) change: FileChange,
     /// The file as it was read and its new text, where it is to be changed.
     work: Option<(SettingsFile, String)>,
 }
 
 impl ClientRegistration {
-    fn plan(files: ClientFiles, place: &RegistrationPlan<'_>) -> Option<Self> {
+    pub(crate) fn plan(files: ClientFiles, place: &RegistrationPlan<'_>) -> Option<Self> {
         let agent = files.agent;
         let subject = settings::client(agent);
         let path = files.settings.clone();
@@ -278,7 +297,7 @@ impl ClientRegistration {
         let file = match SettingsFile::read(&path) {
             Ok(file) => file,
             Err(problem) => {
-                return refused(format!("`{shown}` {problem}; put that right and run `init` again"));
+                return refused(format!("`{shown}` {problem}; fix that and run `init` again"));
             }
         };
         let text = file.text.as_deref().unwrap_or_default();
@@ -300,14 +319,12 @@ impl ClientRegistration {
         notes.extend(settings::unknown_key(agent, text).map(|name| {
             let Host { short_title, files, .. } = host(agent);
             let file = files.settings;
-            format!("{short_title} takes no notice of `{file}` as long as `{name}` is in it: take it out")
+            format!("{short_title} ignores `{file}` as long as `{name}` is in it: remove it")
         }));
         let found = match settings::find(agent, text) {
             Ok(found) => found,
             Err(error) => {
-                return refused(format!(
-                    "`{shown}` stays as it is: {error}; correct it and run `init` again"
-                ));
+                return refused(format!("`{shown}` is left unchanged: {error}; fix it and run `init` again"));
             }
         };
         let is_gone = |program: &str| Path::new(program).is_absolute() && !Path::new(program).exists();
@@ -316,11 +333,11 @@ impl ClientRegistration {
             let program = &found.call.program;
             if is_gone(program) && !found.call.is_as_written {
                 notes.push(format!(
-                    "`{}` was written by hand and calls `{program}`, which does not exist: correct it",
+                    "`{}` was written by hand and calls `{program}`, which does not exist: fix it",
                     found.event
                 ));
             } else if is_gone(program) && !gone.contains(program) {
-                notes.push(format!("`{program}` does not exist any more; its entries get the present path"));
+                notes.push(format!("`{program}` no longer exists; its entries get the current path"));
                 gone.push(program.clone());
             }
         }
@@ -329,7 +346,7 @@ impl ClientRegistration {
             kept.filter(|program| program.as_str() != place.program && !is_gone(program)).collect();
         kept.dedup();
         notes
-            .extend(kept.iter().map(|program| format!("entries that call `{program}` are kept as they are")));
+            .extend(kept.iter().map(|program| format!("entries that call `{program}` are left as they are")));
         let registration = Registration::new(agent, Program::At(place.program));
         let added = match by_package {
             Some(_) => Ok(text.to_owned()),
@@ -341,19 +358,19 @@ impl ClientRegistration {
         });
         let new = match added {
             Ok(new) => new,
-            Err(error) => return refused(format!("`{shown}` stays as it is: {error}")),
+            Err(error) => return refused(format!("`{shown}` is left unchanged: {error}")),
         };
         if new == text {
             return unchanged(
-                by_package.unwrap_or_else(|| format!("registered already in `{shown}`")),
+                by_package.unwrap_or_else(|| format!("already registered in `{shown}`")),
                 notes,
             );
         }
         if let Some(obstacle) = file.obstacle() {
-            return refused(format!("`{shown}` {obstacle}; put that right and run `init` again"));
+            return refused(format!("`{shown}` {obstacle}; fix that and run `init` again"));
         }
         if let Some(target) = file.leads_elsewhere() {
-            notes.push(format!("it is a link; `{}` is written", target.display()));
+            notes.push(format!("it is a link to `{}`, which is written", target.display()));
         }
         notes.extend(to_know(agent, place.scope));
         let mut change =
@@ -363,7 +380,7 @@ impl ClientRegistration {
         Some(Self { agent, change, work: Some((file, new)) })
     }
 
-    fn register(&mut self, state: &Path) {
+    pub(crate) fn register(&mut self, state: &Path) {
         if let Some((file, new)) = self.work.take() {
             self.change.write(state, self.agent.name(), &file, &new);
         }
@@ -380,8 +397,8 @@ fn with_status_line(
     let gone: Vec<String> = match status_line::owner(agent, text)? {
         StatusLineOwner::Others => {
             notes.push(
-                "you have a status line of your own, which stays; it can call `checkstone statusline` and use what that \
-                 prints"
+                "you have a status line of your own, which stays; it can call `checkstone statusline` and use its \
+                 output"
                     .to_owned(),
             );
             return Ok(text.to_owned());
@@ -397,8 +414,7 @@ fn package(files: &ClientFiles, text: &str) -> Option<String> {
     let package = host(files.agent).files.package.as_ref()?;
     let is_there = settings::has_plugin(files.agent, text) || (package.is_installed)(&files.folder);
     let kind = package.kind;
-    is_there
-        .then(|| format!("the {kind} `checkstone` brings the hooks along, so nothing is to be registered"))
+    is_there.then(|| format!("the {kind} `checkstone` provides the hooks, so there is nothing to register"))
 }
 
 /// What a person wrote of hooks into another file of the client.
@@ -421,12 +437,12 @@ fn by_hand(files: &ClientFiles) -> Result<HooksByHand, CommandError> {
     let Ok(text) = fs_err::read_to_string(&path) else { return Ok(HooksByHand::None) };
     let written = (other.read)(&text).map_err(|error| {
         let (path, why) = (path.display(), error.message());
-        CommandError::usage(format!("`{path}` is not valid TOML: {why}; correct it and run `init` again"))
+        CommandError::usage(format!("`{path}` is not valid TOML: {why}; fix it and run `init` again"))
     })?;
     if written.found.is_empty() {
         let (settings, other) = (places.settings, other.file);
         let note = format!(
-            "{short_title} will remark that hooks stand in `{settings}` and in `{other}`; it runs both"
+            "{short_title} will warn that there are hooks in `{settings}` and in `{other}`; it runs both"
         );
         return Ok(if written.has_hooks { HooksByHand::Others { note } } else { HooksByHand::None });
     }
@@ -436,10 +452,7 @@ fn by_hand(files: &ClientFiles) -> Result<HooksByHand, CommandError> {
         .filter(|event| !written.found.iter().any(|found| found.event == *event))
         .collect();
     let note = (!missing.is_empty()).then(|| {
-        format!(
-            "it lacks {}: add them there, or take the hooks away and run `init` again",
-            missing.join(", ")
-        )
+        format!("it lacks {}: add them there, or remove the hooks and run `init` again", missing.join(", "))
     });
     Ok(HooksByHand::Ours { message: format!("registered by hand in `{}`", path.display()), note })
 }
@@ -469,7 +482,7 @@ fn to_know(agent: Agent, scope: Scope<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if matches!(scope, Scope::Project(_)) {
         notes.push(
-            "the path in it is that of this machine; whoever shares the file needs the program there"
+            "the path in it is specific to this machine; everyone who shares the file needs the program there"
                 .to_owned(),
         );
     }
@@ -485,7 +498,7 @@ fn to_know(agent: Agent, scope: Scope<'_>) -> Vec<String> {
 fn plan_policy(policy: &NewPolicy) -> FileChange {
     let shown = policy.file.display();
     let mut change = if policy.exists {
-        let message = format!("`{shown}` is there and stays as it is");
+        let message = format!("`{shown}` exists and is left unchanged");
         FileChange::new(FILE_NAME, &policy.file, ChangeState::Unchanged, message)
     } else {
         let message = match policy.presets.as_slice() {
@@ -508,7 +521,7 @@ fn write_policy(change: &mut FileChange, policy: &NewPolicy) {
         Ok(files::atomic_file::Replaced::Yes) => {}
         Ok(files::atomic_file::Replaced::Changed) => {
             change.state = ChangeState::Unchanged;
-            change.message = format!("`{}` is there and stays as it is", policy.file.display());
+            change.message = format!("`{}` exists and is left unchanged", policy.file.display());
         }
         Err(error) => change.refuse(&error.into()),
     }
@@ -524,8 +537,10 @@ pub(crate) struct InitOutput<'a> {
     program: &'a str,
     program_note: Option<&'a str>,
     clients: Vec<ClientOutput<'a>>,
+    /// The MCP server, in each client that has MCP; empty without `--mcp`.
+    mcp: Vec<ClientOutput<'a>>,
     git_hooks: Vec<GitHookOutput<'a>>,
-    /// Null where there is no repository.
+    /// Null if there is no repository.
     policy: Option<NewPolicyOutput<'a>>,
 }
 
@@ -541,6 +556,7 @@ struct NewPolicyOutput<'a> {
 
 struct Report {
     clients: Vec<ClientRegistration>,
+    servers: Vec<PlannedMcp>,
     git_hooks: Vec<PlannedGitHook>,
     policy: Option<(FileChange, Vec<String>)>,
     program: OwnProgram,
@@ -553,7 +569,8 @@ impl Report {
     fn changes(&self) -> impl Iterator<Item = &FileChange> {
         let policy = self.policy.as_ref().map(|(change, _)| change);
         let hooks = self.git_hooks.iter().map(|hook| &hook.change);
-        self.clients.iter().map(|client| &client.change).chain(hooks).chain(policy)
+        let servers = self.servers.iter().map(|server| &server.change);
+        self.clients.iter().map(|client| &client.change).chain(servers).chain(hooks).chain(policy)
     }
 
     fn output(&self) -> InitOutput<'_> {
@@ -564,6 +581,9 @@ impl Report {
             program_note: self.program.note.as_deref(),
             clients: clients
                 .map(|client| ClientOutput { agent: client.agent, change: client.change.output() })
+                .collect(),
+            mcp: (self.servers.iter())
+                .map(|server| ClientOutput { agent: server.agent, change: server.change.output() })
                 .collect(),
             git_hooks: self.git_hooks.iter().map(PlannedGitHook::output).collect(),
             policy: self
@@ -576,7 +596,9 @@ impl Report {
     fn text(&self) -> String {
         let mut text = String::new();
         if self.clients.is_empty() {
-            let names = Agent::ALL.map(|agent| format!("`{}`", agent.name())).join(", ");
+            let found = Agent::ALL.into_iter().filter(|agent| !host(*agent).registration.only_if_named);
+            let names: Vec<String> = found.map(|agent| format!("`{}`", agent.name())).collect();
+            let names = names.join(", ");
             text.push_str(&format!(
                 "No client was found: none of {names} is on the PATH or has a folder; name one with `--agent`.\n"
             ));
@@ -591,7 +613,7 @@ impl Report {
             text.push_str(&format!("{note}.\n"));
         }
         if self.dry_run && has_changed {
-            text.push_str("Nothing was changed: this was only shown.\n");
+            text.push_str("Nothing was changed: this was a dry run.\n");
         } else if has_changed {
             text.push_str("Next: `checkstone doctor` proves that the hooks fire. `checkstone uninstall` undoes all of this.\n");
             text.extend(self.proposal.iter().map(|proposal| format!("{FAINT}{proposal}{FAINT:#}\n")));

@@ -27,10 +27,10 @@ use crate::verdict_text;
 /// Judge an agent's turn and type the message of a hold into its tmux pane
 ///
 /// For a client without hooks. The verdict is the stop hook's, with its timer; a hold is recorded and counts as the
-/// turn's one hold, so that a second call says nothing. Nothing is typed into a shell, and nothing into a pane in
-/// copy mode. What a person has typed in the pane and not sent is sent along.
+/// turn's one hold, so a second call does nothing. Nothing is typed into a shell, or into a pane in copy mode.
+/// Text that you have typed in the pane but not sent is sent along.
 ///
-/// Exit code: 0 done or nothing to say, 2 and above an error.
+/// Exit code: 0 done or nothing to do, 2 and above an error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone inject --tmux %3
@@ -40,23 +40,23 @@ pub(crate) struct InjectArguments {
     /// The pane, as tmux names it: `%3`, `session:window.pane`, …
     #[arg(long, value_name = "TARGET")]
     tmux: String,
-    /// The socket of the tmux server; the one that this runs in, or the default one, where it is not given
+    /// The socket of the tmux server; by default the one that this runs in, else tmux's own default
     #[arg(long, short = 'S', value_name = "PATH")]
     socket: Option<PathBuf>,
-    /// The client in the pane; the one that is seen there where it is not given
+    /// The client in the pane; by default the one that runs there
     #[arg(long, value_name = "AGENT")]
     agent: Option<AgentName>,
-    /// The transcript of the session; where it is not given, one of the folder: the one whose last
-    /// words the pane shows, the one recorded for the pane, or the newest
+    /// The transcript of the session; by default one of the folder: the one whose last words the
+    /// pane shows, the one recorded for the pane, or the newest
     #[arg(long, value_name = "FILE")]
     transcript: Option<PathBuf>,
-    /// The folder that the agent works in; the pane's own where it is not given
+    /// The folder that the agent works in; by default the pane's
     #[arg(long, value_name = "FOLDER")]
     repo: Option<PathBuf>,
     /// Type into a program that is not known as an agent, such as `ssh`; never into a shell
     #[arg(long, requires = "agent")]
     force: bool,
-    /// Say what would be typed; type and record nothing
+    /// Show what would be typed; type and record nothing
     #[arg(long)]
     dry_run: bool,
     /// Print JSON (schemas/inject.schema.json)

@@ -1,5 +1,6 @@
 //! `checkstone log`: the decision log, one line per decision, across its rotated files.
 
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
@@ -7,24 +8,31 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use agents::registration::settings;
 use files::{FileError, Links, regular_file};
-use stop::SESSIONS_LOOKED_AT;
+use serde::Serialize;
+use stop::{SESSIONS_LOOKED_AT, Statistics};
+use text::{counted, wrap};
 
 use crate::error::{CommandError, Warning};
 use crate::journal_access;
-use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer};
+use crate::moment::{self, Moment};
+use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
+use crate::replay_table;
 use crate::repository_argument::find;
 use crate::unproven_work::UnprovenWork;
 
 /// Show the decision log: what was decided at each stop, why, and how long it took
 ///
 /// Lines are printed as they were written, the newest last. With --follow, new ones are printed as they come, until
-/// Ctrl-C.
+/// Ctrl-C. With --stats, the journal's turns are added up instead: by verdict, project, agent and day, and in how many of the
+/// held turns the tests then ran.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone log
   checkstone log --follow
   checkstone log --repo .
+  checkstone log --stats --since 14d
   checkstone log -n 1000 | grep ' hold: '")]
 pub(crate) struct LogArguments {
     /// Wait for new lines
@@ -33,9 +41,30 @@ pub(crate) struct LogArguments {
     /// How many of the last lines to print
     #[arg(short = 'n', long = "lines", value_name = "N", default_value_t = 20)]
     lines: usize,
-    /// Only what was decided for the repository of this folder, and what is unproven there
+    /// Only decisions for the repository of this folder, and what is unproven there
     #[arg(long, value_name = "FOLDER", conflicts_with = "follow")]
     repo: Option<PathBuf>,
+    /// Add up all recorded turns instead
+    #[arg(long, conflicts_with_all = ["follow", "lines"])]
+    stats: bool,
+    /// Only turns that began then or later: `2026-11-01`, `2026-11-01T08:00:00Z`, `12h`, `14d` or `2w`
+    #[arg(long, value_name = "WHEN", requires = "stats", value_parser = moment::parse)]
+    since: Option<Moment>,
+    /// Print JSON (schemas/log-stats.schema.json)
+    #[arg(long, requires = "stats")]
+    json: bool,
+}
+
+/// What `checkstone log --stats --json` prints.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "LogStats"))]
+pub(crate) struct LogStatsOutput {
+    /// The repository that was asked for; null for all.
+    repository: Option<String>,
+    /// Where the turns begin that were asked for; null for all.
+    since: Option<String>,
+    #[serde(flatten)]
+    statistics: Statistics,
 }
 
 /// The log and its rotated files, the oldest first.
@@ -46,6 +75,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(arguments: &LogArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let state = journal_access::state_directory()?;
+    if arguments.stats {
+        return statistics(arguments, &state, printer);
+    }
+    let of_repository = arguments.repo.as_deref().map(|folder| of_repository(&state, folder)).transpose()?;
     let mut follower = Follower::new(&state);
     let lines = follower.new_lines()?;
     if lines.is_empty() && !arguments.follow {
@@ -53,7 +86,6 @@ pub(crate) fn run(arguments: &LogArguments, printer: &Printer) -> Result<ExitCod
         printer.warning(nothing.hint("your agents' hooks write the log"));
         return Ok(ExitCode::SUCCESS);
     }
-    let of_repository = arguments.repo.as_deref().map(|folder| of_repository(&state, folder)).transpose()?;
     let lines: Vec<String> = match &of_repository {
         Some((sessions, _)) => {
             let is_its = |line: &String| sessions.iter().any(|session| line.contains(session.as_str()));
@@ -78,6 +110,54 @@ pub(crate) fn run(arguments: &LogArguments, printer: &Printer) -> Result<ExitCod
             }
         }
     }
+}
+
+fn statistics(arguments: &LogArguments, state: &Path, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let repository = arguments.repo.as_deref().map(find).transpose()?.map(|repository| repository.root);
+    let since = arguments.since.map(|since| since.0);
+    let days = match journal_access::open_existing(state)? {
+        Some(mut journal) => journal.read(|reader| reader.days_of_turns(since, repository.as_deref()))?,
+        None => Vec::new(),
+    };
+    let statistics = Statistics::of_journal(days);
+    let output = LogStatsOutput {
+        repository: repository.map(|root| root.to_string_lossy().into_owned()),
+        since: since.map(|since| since.to_string()),
+        statistics,
+    };
+    printer.answer(arguments.json, &output, || statistics_text(&output.statistics, printer.width()))
+}
+
+fn statistics_text(statistics: &Statistics, width: Option<usize>) -> String {
+    let turns = &statistics.turns;
+    let count = |number: u64| counted(usize::try_from(number).unwrap_or(usize::MAX), "turn");
+    let days: Vec<&str> = statistics.days.iter().filter_map(|count| count.day.as_deref()).collect();
+    let span = match (days.first(), days.last()) {
+        (Some(first), Some(last)) if first != last => format!(", {first} to {last}"),
+        (Some(day), _) => format!(", {day}"),
+        _ => String::new(),
+    };
+    let mut text = format!("{STRONG}{}{STRONG:#}{span}\n", count(turns.total));
+    if turns.total == 0 {
+        return text;
+    }
+    replay_table::verdicts(&mut text, turns, "held");
+    if turns.held > 0 {
+        let sentence = format!(
+            "Of {} held, {} then ran the tests, or whatever else was missing.",
+            count(turns.held),
+            turns.then_tested
+        );
+        let _ = writeln!(text, "\n{}", wrap(&sentence, 0, width));
+    }
+    replay_table::projects(&mut text, statistics, width);
+    if statistics.agents.len() > 1 {
+        let _ = writeln!(text, "\n{STRONG}Agents{STRONG:#} (turns)");
+        for agent in &statistics.agents {
+            let _ = writeln!(text, "  {:>6}  {}", agent.turns.total, settings::client(agent.agent));
+        }
+    }
+    text
 }
 
 /// The agent and the id of each session of a repository, as the log has them, and what is unproven there.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use crate::error::CommandError;
 use crate::printer::Printer;
 
-/// Write the manual pages, one a command, into a folder
+/// Write the manual pages, one per command, into a folder
 #[derive(Debug, clap::Args)]
 #[command(
     hide = true,

@@ -8,10 +8,10 @@ use crate::repository_argument::RepositoryArgument;
 
 /// Serve agents over the Model Context Protocol, on stdin and stdout
 ///
-/// A client starts this and ends it; docs/mcp.md says how each is told of it. Agents without hooks can ask what would be asked for
-/// now, what is unproven and where work goes on, each by a tool that answers as the command does with `--json`. Tools that
+/// A client starts and stops this; docs/mcp.md shows how to configure each one. Agents without hooks can ask what is required now,
+/// what is unproven and where to resume, each with a tool that answers like the command with `--json`. Tools that
 /// write are offered only with `write = true` in `[mcp]` of your own `config.toml`, and a snapshot is restored only after you
-/// said yes in the client. The project is that of `--repo`, else the client's first root, else the current folder.
+/// agree in the client. The project is that of `--repo`, else the client's first root, else the current folder.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone mcp

@@ -37,7 +37,7 @@ pub(crate) struct PolicyArguments {
 enum PolicyCommand {
     /// Find every mistake in the policy
     ///
-    /// Prints each with file, line and column. Exit code: 0 sound or none, 2 mistakes.
+    /// Prints each with file, line and column. Exit code: 0 valid or none, 2 mistakes.
     #[command(
         after_help = "Examples:\n  checkstone policy check\n  checkstone policy check --json | jq '.problems[].message'"
     )]
@@ -98,10 +98,10 @@ fn check(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandErro
             let from: Vec<&str> = texts.texts.iter().map(|text| text.name.as_str()).collect();
             let from = from.join(", ");
             printer.text(&match warnings.len() {
-                0 => format!("{GOOD}✓{GOOD:#} the policy is sound ({from})\n"),
+                0 => format!("{GOOD}✓{GOOD:#} the policy is valid ({from})\n"),
                 count => {
                     let count = counted(count, "warning");
-                    format!("{DOUBTFUL}!{DOUBTFUL:#} the policy is sound, with {count} ({from})\n")
+                    format!("{DOUBTFUL}!{DOUBTFUL:#} the policy is valid, with {count} ({from})\n")
                 }
             });
         }
@@ -292,7 +292,7 @@ fn text(
         let proof = proof.join(", ");
         let level = match action.level {
             RuleLevel::Hold => "",
-            RuleLevel::Notify => "; only told",
+            RuleLevel::Notify => "; only reported",
             RuleLevel::Off => "; off",
         };
         let proof = format!("proved, {fresh}, by {proof}{level}");

@@ -13,12 +13,13 @@ use crate::journal_access;
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
 use crate::repository_policy;
+use crate::watched_command;
 
-/// Run a command, and record the present content as proven if it succeeds and counts as evidence
+/// Run a command, and record the current content as proven if it succeeds and counts as evidence
 ///
 /// What counts is decided as for an agent: by the policy, the programs it knows and the repository's own tasks. All files of
-/// the working tree that the run covers are proven, for every agent, session and worktree. Only the exit status is looked at:
-/// the command has the terminal for itself. Its exit code is passed on.
+/// the working tree that the run covers are proven, for every agent, session and worktree. A run in which no tests ran, or whose
+/// own summary shows failures, proves nothing. What the command prints and its exit code are passed on.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone prove -- cargo test
@@ -47,23 +48,20 @@ pub(crate) fn run(arguments: &ProveArguments, printer: &Printer) -> Result<ExitC
         return Err(CommandError::usage("no command was given"));
     };
     let began = Timestamp::now();
-    let status = Command::new(program)
-        .args(rest)
-        .current_dir(&folder)
-        .status()
+    let end = watched_command::run(Command::new(program).args(rest).current_dir(&folder))
         .map_err(|error| CommandError::not_found(format!("cannot start `{program}`: {error}")))?;
     let ended = Timestamp::now();
-    if !status.success() {
+    if !end.status.success() {
         printer.warning(Warning::new("nothing is proven: the command did not succeed"));
-        return Ok(status
-            .code()
-            .and_then(|code| u8::try_from(code).ok())
-            .map_or(ExitCode::FAILURE, ExitCode::from));
+        return Ok(ExitCode::from(end.exit_code()));
     }
     let mut journal = journal_access::open_or_create(&journal_access::state_directory()?)?;
     let git = environment::git().within(GIT_LIMIT);
     let place = VerifiedPlace { repository: &repository, policy: &policy, git: &git };
-    let proven = place.prove(&mut journal, &ProvingRun { command: &command, cwd: &folder, began, ended })?;
+    let proven = place.prove(
+        &mut journal,
+        &ProvingRun { command: &command, cwd: &folder, began, ended, shown: end.shown },
+    )?;
     if proven.files.is_empty() {
         let why = proven.objection.map(|why| format!(": {why}")).unwrap_or_default();
         printer.warning(

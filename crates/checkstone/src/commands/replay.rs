@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use jiff::{SignedDuration, Timestamp};
 use stop::policy_files::{PolicyTexts, UnreadText};
 use stop::replay::{CheckoutWords, ReplayFilter, ReplayPolicies, ReplayRequest, replay};
 use transcript::Agent;
@@ -15,12 +14,13 @@ use crate::agent_name::AgentName;
 use crate::environment;
 use crate::error::{CommandError, Warning};
 use crate::home_relative::home_relative;
+use crate::moment::{self, Moment};
 use crate::printer::{Printer, STRONG};
 use crate::replay_page::page;
 use crate::replay_table::table;
 use crate::repository_policy::mistakes;
 
-/// Show what a policy would have said about recorded turns
+/// Show what a policy would have decided in recorded turns
 ///
 /// Goes through every turn of every transcript (Claude Code, Gemini CLI, Codex CLI) under the paths and judges each as at
 /// its first stop. What changed is what the transcript shows as edited: no git runs, no check runs, nothing is recorded.
@@ -39,21 +39,21 @@ pub(crate) struct ReplayArguments {
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
     /// Judge every session as if it had worked in this checkout: its tasks and packages count and, without --policy, its policy
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "FOLDER")]
     repo: Option<PathBuf>,
     /// Only the sessions of this client
     #[arg(long, value_name = "AGENT")]
     agent: Option<AgentName>,
     /// Only turns that began then or later: `2026-11-01`, `2026-11-01T08:00:00Z`, `12h`, `14d` or `2w`
-    #[arg(long, value_name = "WHEN", value_parser = since)]
-    since: Option<Since>,
-    /// Write a page with all of it, which any browser shows
+    #[arg(long, value_name = "WHEN", value_parser = moment::parse)]
+    since: Option<Moment>,
+    /// Write an HTML page with all of it
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Print JSON (schemas/replay.schema.json)
     #[arg(long)]
     json: bool,
-    /// How many transcripts are read at once; as many as there are cores where it is not given
+    /// How many transcripts to read at once; by default as many as there are cores
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
 }
@@ -87,7 +87,7 @@ pub(crate) fn run(arguments: &ReplayArguments, printer: &Printer) -> Result<Exit
     };
     let threads = arguments.threads.map_or(cores, usize::from);
     let request = ReplayRequest { paths: arguments.paths.clone(), filter, threads };
-    let bar = progress_bar();
+    let bar = progress_bar(printer);
     let report = replay(&request, |read, all| {
         bar.set_length(all);
         bar.set_position(read);
@@ -119,8 +119,8 @@ pub(crate) fn run(arguments: &ReplayArguments, printer: &Printer) -> Result<Exit
 }
 
 /// Shown where somebody watches; a short run does not flicker.
-fn progress_bar() -> ProgressBar {
-    let is_watched = std::io::IsTerminal::is_terminal(&std::io::stderr());
+fn progress_bar(printer: &Printer) -> ProgressBar {
+    let is_watched = std::io::IsTerminal::is_terminal(&std::io::stderr()) && !printer.is_quiet();
     let target = if is_watched { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     let bar = ProgressBar::with_draw_target(None, target);
     match ProgressStyle::with_template("{bar:30} {percent:>3} % of {total_bytes}, {binary_bytes_per_sec}") {
@@ -154,42 +154,4 @@ fn policies(file: Option<&Path>) -> Result<ReplayPolicies, CommandError> {
     let policy = texts.load().map_err(|problems| mistakes(&problems))?;
     policy.prepare();
     Ok(ReplayPolicies::Given { policy: Arc::new(policy), file: file.to_owned() })
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Since(Timestamp);
-
-fn since(text: &str) -> Result<Since, CommandError> {
-    let text = text.trim();
-    let back = |number: Option<&str>, hours: i64| {
-        let hours = number?.parse::<i64>().ok().filter(|number| *number >= 0)?.checked_mul(hours)?;
-        let back = SignedDuration::try_from_hours(hours)?;
-        Timestamp::now().checked_sub(back).ok()
-    };
-    let when = back(text.strip_suffix('h'), 1)
-        .or_else(|| back(text.strip_suffix('d'), 24))
-        .or_else(|| back(text.strip_suffix('w'), 24 * 7))
-        .or_else(|| text.parse().ok())
-        .or_else(|| format!("{text}T00:00:00Z").parse().ok());
-    let wrong = || CommandError::usage("expected a day such as `2026-11-01` or a span such as `14d`");
-    when.map(Since).ok_or_else(wrong)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_read_as_people_write_them() {
-        assert_eq!(since("2026-11-01").unwrap().0.to_string(), "2026-11-01T00:00:00Z");
-        assert_eq!(since("2026-11-01T08:00:00+02:00").unwrap().0.to_string(), "2026-11-01T06:00:00Z");
-        let hours = |text: &str| {
-            let then = since(text).unwrap().0;
-            since("0h").unwrap().0.duration_since(then).as_hours()
-        };
-        assert_eq!([hours("12h"), hours("14d"), hours("2w")], [12, 336, 336]);
-        for text in ["", "d", "-1d", "yesterday", "2026-13-01", "99999999999999999w"] {
-            assert!(since(text).is_err(), "{text}");
-        }
-    }
 }

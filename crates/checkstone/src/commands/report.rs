@@ -20,9 +20,9 @@ const MOST_VALUES: usize = 40;
 
 /// Write the report of a run: Markdown, and a page with a chart of its stages
 ///
-/// `reports/TITLE/README.md` gets its blocks refreshed in place, and what you wrote around them stays.
-/// `reports/TITLE/RUN/report.html` stands alone: parameters, metrics, pictures and tables; stages, attempts, interrupts and
-/// resumes over time; artifacts, and the end of what each attempt printed. Without RUN the newest one. With --compare two
+/// Refreshes its blocks in `reports/TITLE/README.md` in place; what you wrote around them stays.
+/// `reports/TITLE/RUN/report.html` is self-contained: parameters, metrics, pictures and tables; stages, attempts, interrupts and
+/// resumes over time; artifacts, and the end of what each attempt printed. By default the newest run. With --compare two
 /// runs are compared, and nothing is written.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

@@ -29,13 +29,13 @@ use crate::run_storage;
 /// So many stages are named before a person is asked.
 const MOST_STAGES: usize = 10;
 
-/// Go on with a run that was interrupted, failed or aborted
+/// Resume a run that was interrupted, failed or aborted
 ///
-/// Without RUN the newest run of this project that is not complete, or the newest of all if something of it has changed since. At a terminal it shows
-/// what it found, and asks. Stages that completed are not run again where
-/// their command, inputs and outputs are unchanged; outputs that are missing are brought back from the checkpoints. A
-/// stage that was interrupted runs again. The plan file counts as it is now; parameters keep the values they were set
-/// to. Exit codes as with `checkstone run`.
+/// By default the newest run of this project that is not complete, or the newest of all if something in it has changed since. At a terminal it shows
+/// what it found, and asks. Completed stages are not run again if their
+/// command, inputs and outputs are unchanged; missing outputs are restored from the checkpoints. A stage that was
+/// interrupted runs again. The plan file is used as it is now; parameters keep the values they were set to. Exit codes as for
+/// `checkstone run`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone resume
@@ -47,16 +47,16 @@ pub(crate) struct ResumeArguments {
     run: Option<String>,
     #[command(flatten)]
     execution: ExecutionArguments,
-    /// Run this stage again, even where it completed or is not retryable; may be given several times
+    /// Run this stage again, even if it completed or is not retryable; may be given several times
     #[arg(long, value_name = "STAGE")]
     again: Vec<String>,
-    /// Load what a checkpoint from elsewhere holds into the Python session, also where that can run code
+    /// Load the contents of a checkpoint from elsewhere into the Python session, even if that can run code
     #[arg(long)]
     trust: bool,
     /// Do not ask
-    #[arg(long)]
+    #[arg(long, short)]
     yes: bool,
-    /// Take the plan as it was recorded, whatever the plan file says now
+    /// Use the recorded plan instead of the plan file
     #[arg(long)]
     recorded_plan: bool,
     /// Show what would run and why, and run nothing
@@ -76,7 +76,8 @@ pub(crate) struct ResumeArguments {
 pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let root = run_project::root(&arguments.repository)?;
     let name = arguments.run.as_deref();
-    let is_resumable = |found: &FoundRun| run_project::is_resumable(found, &arguments.again);
+    let set = arguments.parameters.read()?;
+    let is_resumable = |found: &FoundRun| run_project::is_resumable(found, &arguments.again, &set);
     let layout = match run_project::find(&root, name, is_resumable, "run that can be resumed") {
         Err(error) if name.is_none() => run_project::running(&root).ok_or_else(|| unchanged(error, &root))?,
         resumable => resumable?.layout,
@@ -108,7 +109,7 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
             return Ok(ExitCode::FAILURE);
         }
     }
-    let on = arguments.execution.on(&plan.plan, Some(&record))?;
+    let on = arguments.execution.on(&root, &plan.plan, Some(&record))?;
     let mut settings = run_project::settings(&root, arguments.execution.jobs(&on), &arguments.again)?;
     settings.is_trusted = arguments.trust;
     settings.resources = arguments.resources.read(&plan.plan, &on)?;
@@ -128,7 +129,7 @@ fn unchanged(error: CommandError, root: &Path) -> CommandError {
         |layout: &Layout| Record::read(&layout.events()).is_ok_and(|record| !record.is_unfinished());
     match newest.filter(is_complete) {
         Some(layout) => error.hint(format!(
-            "run `{}` is complete, and nothing of it has changed; `--again STAGE` runs a stage of it again",
+            "run `{}` is complete, and nothing in it has changed; `--again STAGE` runs a stage of it again",
             visible(layout.run())
         )),
         None => error,
@@ -155,7 +156,7 @@ fn found(layout: &Layout, record: &Record, plan: &Plan, again: &[String]) -> Str
             writeln!(text, "\ncheckpoint: {id} of {stage}, {}, {at}", manifest.standing())
         }
         (None, Some(cell)) => {
-            writeln!(text, "\ncheckpoint: none that is valid; the last that was executed is {cell}")
+            writeln!(text, "\ncheckpoint: none that is valid; the last one executed is {cell}")
         }
         (None, None) => writeln!(text, "\ncheckpoint: none that is valid"),
     };
@@ -193,7 +194,7 @@ fn plan(
     let is_given = |name: &&str| given.iter().any(|set| set.name() == *name);
     if let Some(name) = record.withheld_parameters().find(|name| !is_given(name)) {
         let why =
-            format!("the record is without the value of `{name}`: a secret of the environment is in it");
+            format!("the value of `{name}` was not recorded: it contains a secret from the environment");
         return Err(CommandError::usage(why).hint(format!("pass it again: `--set {name}=VALUE`")));
     }
     let mut set = record.set_parameters();
@@ -202,10 +203,10 @@ fn plan(
     let Some(file) = file else {
         if !arguments.recorded_plan && !arguments.json {
             let why = match &record.plan_file {
-                Some(file) => format!("there is no plan file `{file}` in the project any more"),
-                None => "the plan file lies outside the project".to_owned(),
+                Some(file) => format!("the plan file `{file}` is no longer in the project"),
+                None => "the plan file is outside the project".to_owned(),
             };
-            printer.progress(&format!("{why}; the plan is taken as it was recorded"));
+            printer.progress(&format!("{why}; the recorded plan is used"));
         }
         if record.has_gaps() {
             let why = "the recorded plan cannot be run: values of it are secrets, and were not recorded";

@@ -29,14 +29,15 @@ use crate::printer::{Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
 use crate::run_display;
 use crate::run_project::{self, ExecutionArguments, ParameterArguments, ResourceArguments};
+use crate::run_storage;
 
 /// Run the stages of a plan, each bounded, watched and checkpointed
 ///
-/// The plan is a TOML file, `plan.toml` by default; all that is wrong with it is reported before anything runs. What an earlier
-/// run of the same title made with the same command and inputs is not made again. A stage that takes longer than it
-/// may is interrupted, with an emergency checkpoint of what there is. Ctrl-C aborts the run, a second one without any
-/// grace. Whatever happens, `checkstone resume` goes on with it. Exit code: 0 where every stage completed, 1 where not,
-/// 130 where the run was aborted, 2 where it could not be run.
+/// The plan is a TOML file, `plan.toml` by default; every mistake in it is reported before anything runs. What an earlier run
+/// of the same title made with the same command and inputs is reused. A stage that exceeds its time limit is interrupted,
+/// with an emergency checkpoint of its work so far. Ctrl-C aborts the run, a second Ctrl-C forces it. Whatever happens,
+/// `checkstone resume` continues it. Exit code: 0 every stage completed, 1 not all did, 130 the run was aborted, 2 it could
+/// not be run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone run --new pipeline   # write plan.toml, a plan that works
@@ -65,23 +66,23 @@ pub(crate) struct RunArguments {
     /// Draw the plan, at the terminal or as a picture into an SVG file, and run nothing
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, conflicts_with_all = ["new", "check", "jobs", "id", "json", "dry_run"])]
     graph: Option<Option<PathBuf>>,
-    /// Run every stage, also those that an earlier run completed with the same command and inputs
+    /// Run every stage, even if an earlier run completed it with the same command and inputs
     #[arg(long, conflicts_with_all = ["new", "check"])]
     fresh: bool,
     /// List the runs of this project, the newest first
     #[arg(long, conflicts_with_all = ["new", "check", "jobs", "id", "set", "params", "plan", "dry_run", "fresh", "graph"])]
     list: bool,
-    /// Remove old runs with all that they made, to free their room
+    /// Remove old runs with all their results, to free disk space
     #[arg(long, conflicts_with_all = ["new", "check", "jobs", "id", "set", "params", "plan", "fresh", "graph", "list"])]
     prune: bool,
-    /// With --prune: keep the newest so many of each title; 5 by default, none with --older-than
+    /// With --prune: keep this many of the newest of each title; 5 by default, none with --older-than
     #[arg(long, value_name = "COUNT", requires = "prune")]
     keep: Option<usize>,
-    /// With --prune: remove only those that ended more than so many days ago
+    /// With --prune: remove only those that ended more than this many days ago
     #[arg(long, value_name = "DAYS", requires = "prune")]
     older_than: Option<u32>,
     /// With --prune: do not ask
-    #[arg(long, requires = "prune")]
+    #[arg(long, short, requires = "prune")]
     yes: bool,
     #[command(flatten)]
     parameters: ParameterArguments,
@@ -89,7 +90,7 @@ pub(crate) struct RunArguments {
     resources: ResourceArguments,
     #[command(flatten)]
     execution: ExecutionArguments,
-    /// The name of the run; one with the time in it where it is not given
+    /// The name of the run; by default one with the time in it
     #[arg(long, value_name = "RUN")]
     id: Option<String>,
     /// Start the run in the background, print its name, and do not wait for it
@@ -128,7 +129,7 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
     if let Some(file) = &arguments.graph {
         return draw(&plan.plan, file.as_deref(), printer);
     }
-    let on = arguments.execution.on(&plan.plan, None)?;
+    let on = arguments.execution.on(&root, &plan.plan, None)?;
     let resources = arguments.resources.read(&plan.plan, &on)?;
     if arguments.check {
         for warning in &plan.plan.warnings {
@@ -151,7 +152,7 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
             [] => String::new(),
             ids => format!("; left out: {}", ids.join(", ")),
         };
-        printer.text(&format!("`{}` is sound: {stages}{later}{left_out}\n", path.display()));
+        printer.text(&format!("`{}` is valid: {stages}{later}{left_out}\n", path.display()));
         for missing in &needs.missing {
             let told = Warning::new(&missing.what);
             printer.warning(missing.hint.iter().fold(told, Warning::hint));
@@ -174,10 +175,15 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
     if arguments.id.is_none()
         && let Some(run) = up_to_date(&plan.plan, &earlier_runs)
     {
-        printer.text(&format!(
-            "nothing to run: everything is as run {STRONG}{}{STRONG:#} made it; `--fresh` runs it all again\n",
+        let nothing = format!(
+            "nothing to run: everything is as run {STRONG}{}{STRONG:#} made it; `--fresh` runs it all again",
             visible(run.run())
-        ));
+        );
+        // What is printed as JSON is events of a run, and there is none.
+        match arguments.json {
+            true => printer.progress_styled(&nothing),
+            false => printer.text(&format!("{nothing}\n")),
+        }
         return Ok(ExitCode::SUCCESS);
     }
     // Somebody with runs of their own knows whose the others are.
@@ -187,9 +193,12 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
     {
         let (name, word) = (visible(newest.run()), shell_word(newest.run()));
         printer.warning(
-            Warning::new(format!("run `{name}` was not started here, so that nothing of it is used again"))
+            Warning::new(format!("run `{name}` was not started here, so nothing of it is reused"))
                 .hint(format!("check its plan and its artifacts; `checkstone resume {word}` makes it yours")),
         );
+    }
+    if let Some(caveat) = supervise::CAVEAT {
+        printer.progress(&format!("note: {caveat}"));
     }
     let mut settings = run_project::settings(&root, arguments.execution.jobs(&on), &[])?;
     settings.earlier_runs = earlier_runs;
@@ -242,6 +251,7 @@ fn plan_path(arguments: &RunArguments, root: &Path) -> Result<PathBuf, CommandEr
 }
 
 fn list(root: &Path, json: bool, printer: &Printer) -> Result<ExitCode, CommandError> {
+    run_storage::bring_runs(root)?;
     let runs: Vec<ListedRun> = runs::all(root).iter().map(ListedRun::of).collect();
     if json {
         printer.json(&RunListOutput { runs })?;
@@ -298,7 +308,7 @@ fn write_plan(
         .and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
-            CommandError::refused(format!("`{}` exists already and is not overwritten", path.display()))
+            CommandError::refused(format!("`{}` already exists and is not overwritten", path.display()))
                 .hint(format!("name another file: `checkstone run --new {kind} other.toml`"))
         }
         _ => error.into(),

@@ -22,10 +22,10 @@ use crate::repository_argument::RepositoryArgument;
 use crate::tmux_argument;
 use crate::unproven_work::UnprovenWork;
 
-/// Show or set what belongs to one agent session: its work item, its switch, its tmux pane
+/// Show or change one agent session: its work item, its switch, its tmux pane
 ///
-/// Called by an agent it is about the agent's own session. A person names one with --agent, and --id or the latest
-/// session of the repository.
+/// An agent that calls this gets its own session. You choose one with --agent and --id; without --id it is the
+/// client's latest session in this repository.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone session --slug parser
@@ -34,16 +34,16 @@ use crate::unproven_work::UnprovenWork;
   checkstone session --agent codex --id 01a1ddc9-9555-7810-a9fe-42b83e4879c4 --new --tmux %3
   checkstone session --agent gemini --json")]
 pub(crate) struct SessionArguments {
-    /// Set the work item whose plan is looked at; an empty one takes it away
+    /// Set the work item whose plan is checked; an empty one removes it
     #[arg(long, value_name = "SLUG")]
     slug: Option<String>,
-    /// Set the tmux pane that the session runs in; an empty one takes it away
+    /// Set the tmux pane that the session runs in; an empty one removes it
     #[arg(long, value_name = "TARGET")]
     tmux: Option<String>,
-    /// The socket of the tmux server; the one that this runs in, or the default one, where it is not given
+    /// The socket of the tmux server; by default the one that this runs in, else tmux's own default
     #[arg(long, short = 'S', value_name = "PATH", requires = "tmux")]
     socket: Option<PathBuf>,
-    /// Switch the hooks off for this session; refused to an agent
+    /// Switch the hooks off for this session; refused if an agent asks
     #[arg(long, conflicts_with = "on")]
     off: bool,
     /// Switch them on again
@@ -58,7 +58,7 @@ pub(crate) struct SessionArguments {
     /// The client's own id of the session
     #[arg(long, value_name = "ID", requires = "agent")]
     id: Option<String>,
-    /// The session with this id was not seen by any hook yet; without this, an id that is not known is refused
+    /// Accept an id that no hook has seen yet; without this, an unknown id is refused
     #[arg(long, requires = "id")]
     new: bool,
     #[command(flatten)]

@@ -28,12 +28,12 @@ use crate::repository_argument::RepositoryArgument;
 /// So many differences are shown before a question.
 const SHOWN: usize = 40;
 
-/// Keep the whole working tree, and bring it back
+/// Save the whole working tree, and restore it
 ///
-/// A snapshot holds every file as it lies on disk: committed, changed, staged or untracked, in submodules too. Ignored
-/// files are left out, and so are files over 50 MB (`largest_file_mb` in `[snapshot]`), which are named. It lies in the
-/// repository, under refs of its own, which an ordinary push does not take along. Your index, stash, branches and files
-/// stay as they are.
+/// A snapshot holds every file as it is on disk: committed, changed, staged or untracked, in submodules too. Ignored
+/// files are left out, and so are files over 50 MB (`largest_file_mb` in `[snapshot]`), which are listed. It is stored
+/// in the repository, under private refs, which an ordinary push does not send. Your index, stash, branches and files stay
+/// as they are.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone snapshot create --message 'before the big change'
@@ -64,11 +64,11 @@ enum SnapshotCommand {
   checkstone snapshot diff 20261115-0749 --patch
   checkstone snapshot diff 20261115-0749 latest -- src")]
     Diff(SnapshotDiffArguments),
-    /// Bring a snapshot back: contents, deletions and modes
+    /// Restore a snapshot: contents, deletions and modes
     ///
-    /// Shows what it will do and asks; where nobody can be asked, it needs `--yes`. It takes a snapshot first, so that
-    /// `--undo` brings back what was there. Files that no snapshot has, ignored ones for example, are neither removed
-    /// nor overwritten. The index and HEAD stay as they are, in submodules too.
+    /// Shows what it will do and asks; without a terminal it needs `--yes`. It takes a snapshot first, so that
+    /// `--undo` restores what was there. Files that are in no snapshot, such as ignored ones, are neither removed nor
+    /// overwritten. The index and HEAD stay as they are, in submodules too.
     ///
     /// Exit code: 0 done, 1 you said no or something was left alone, 2 and above nothing was done.
     #[command(after_help = "Examples:
@@ -77,9 +77,9 @@ enum SnapshotCommand {
   checkstone snapshot restore --undo
   checkstone snapshot restore --from-mirror")]
     Restore(RestoreArguments),
-    /// Forget old snapshots
+    /// Remove old snapshots
     ///
-    /// `git gc` then frees their room, as it does with all that nobody refers to.
+    /// `git gc` then frees their disk space.
     #[command(after_help = "Examples:
   checkstone snapshot prune
   checkstone snapshot prune --keep 10
@@ -101,7 +101,7 @@ struct CreateArguments {
 
 #[derive(Debug, clap::Args)]
 struct SnapshotListArguments {
-    /// Those of every working tree of the repository
+    /// List those of every working tree of the repository
     #[arg(long)]
     all: bool,
     #[command(flatten)]
@@ -116,7 +116,7 @@ struct SnapshotDiffArguments {
     /// The older side: an id, the beginning of one, or `latest`
     #[arg(default_value = "latest")]
     snapshot: String,
-    /// The newer side; the working tree where it is not given
+    /// The newer side; by default the working tree
     other: Option<String>,
     /// Only these files and folders
     #[arg(last = true)]
@@ -142,7 +142,7 @@ struct RestoreArguments {
     /// Go back to what was there before the last restore
     #[arg(long)]
     undo: bool,
-    /// Take it from the mirror (`mirror = true` in `[snapshot]`); a `.git` that is gone is made anew. `latest` by default
+    /// Restore from the mirror (`mirror = true` in `[snapshot]`); a missing `.git` is created again. `latest` by default
     #[arg(long, conflicts_with = "undo")]
     from_mirror: bool,
     /// Do not ask
@@ -157,16 +157,16 @@ struct RestoreArguments {
 
 #[derive(Debug, clap::Args)]
 struct SnapshotPruneArguments {
-    /// Keep the newest so many of each working tree; 100 where neither limit is given
+    /// Keep this many of the newest in each working tree; 100 if neither limit is given
     #[arg(long, value_name = "COUNT")]
     keep: Option<usize>,
-    /// Forget those older than so many days; 30 where neither limit is given
+    /// Remove those older than this many days; 30 if neither limit is given
     #[arg(long, value_name = "DAYS")]
     older_than: Option<u32>,
-    /// In every working tree of the repository
+    /// Remove those of every working tree of the repository
     #[arg(long)]
     all: bool,
-    /// Show what would be forgotten, and forget nothing
+    /// Show what would be removed, and remove nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -203,7 +203,9 @@ fn create(arguments: &CreateArguments, printer: &Printer) -> Result<ExitCode, Co
             0 => String::new(),
             count => format!(", and the changes in {}", counted(count, "submodule")),
         };
-        format!("{GOOD}✓{GOOD:#} snapshot {STRONG}{id}{STRONG:#}: {files} not as in HEAD, {size}{inside}\n")
+        format!(
+            "{GOOD}✓{GOOD:#} snapshot {STRONG}{id}{STRONG:#}: {files} different from HEAD, {size}{inside}\n"
+        )
     })?;
     warn(&snapshot.facts.left_out, printer);
     Ok(ExitCode::from(u8::from(!snapshot.facts.left_out.is_empty())))
@@ -213,7 +215,7 @@ fn list(arguments: &SnapshotListArguments, printer: &Printer) -> Result<ExitCode
     let place = SnapshotPlace::find(&arguments.repository)?;
     let found = place.snapshots.list(which(arguments.all))?;
     printer.answer(arguments.json, &SnapshotList::of(&found), || match found.is_empty() {
-        true => "There is no snapshot here; `checkstone snapshot create` takes one.\n".to_owned(),
+        true => "There are no snapshots here; `checkstone snapshot create` takes one.\n".to_owned(),
         false => table(&found, arguments.all, printer.width()),
     })
 }
@@ -276,7 +278,7 @@ fn restore(arguments: &RestoreArguments, printer: &Printer) -> Result<ExitCode, 
             return Ok(ExitCode::SUCCESS);
         }
         printer.text(&differences(&planned, SHOWN));
-        let anew = if is_gone { "Make the repository anew, and restore" } else { "Restore" };
+        let anew = if is_gone { "Create the repository again, and restore" } else { "Restore" };
         if !confirmed(&format!("{anew} {}?", snapshot.id))? {
             printer.text("Nothing was changed.\n");
             return Ok(ExitCode::from(1));
@@ -315,10 +317,10 @@ fn prune(arguments: &SnapshotPruneArguments, printer: &Printer) -> Result<ExitCo
     };
     let which = which(arguments.all);
     let (gone, told) = match arguments.dry_run {
-        true => (place.snapshots.expired(which, retention, Timestamp::now())?, "would be forgotten"),
+        true => (place.snapshots.expired(which, retention, Timestamp::now())?, "would be removed"),
         false => {
             let gone = place.snapshots.prune(which, retention, Timestamp::now())?;
-            (gone, "forgotten; `git gc` frees their room")
+            (gone, "removed; `git gc` frees their disk space")
         }
     };
     printer.answer(arguments.json, &SnapshotList::of(&gone), || {

@@ -35,6 +35,8 @@ use crate::known_registrations;
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
 use crate::repository_policy;
+use crate::run_storage;
+use crate::team_sending;
 use crate::unproven_work::UnprovenWork;
 
 /// Show what is on: the policy of this repository, trust, switches, the last verdicts
@@ -61,7 +63,7 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
     if let (false, Some(root)) = (arguments.json, root)
         && let Err(problems) = repository_policy::files(root).user.load()
     {
-        let warning = format!("your configuration has mistakes and is not followed:\n{problems}");
+        let warning = format!("your configuration has mistakes and is ignored:\n{problems}");
         printer.warning(Warning::new(warning));
     }
     let state = journal_access::state_directory()?;
@@ -96,6 +98,9 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
     let git_hooks = repository.map(|repository| KnownGitHook::of_repository(repository, Some(&state)));
     let snapshot = repository.and_then(newest_snapshot);
     let project = root.unwrap_or(&folder);
+    if let Err(error) = run_storage::bring_runs(project) {
+        printer.warning(Warning::new(format!("runs of other hosts are not shown: {error}")));
+    }
     let output = StatusOutput {
         version: env!("CARGO_PKG_VERSION"),
         state_directory: state.to_string_lossy(),
@@ -117,6 +122,7 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
         snapshot: snapshot.as_ref().map(SnapshotOutput::of),
         last_checkpoint: LastCheckpoint::newest(project),
         resumable: unfinished_workflows(&workflows).into_iter().chain(unfinished_runs(project)).collect(),
+        team: team_sending::sentence(&state),
     };
     printer.answer(arguments.json, &output, || {
         output.text(&policy, &unproven, &autosave, snapshot.as_ref().map(about), printer.width())

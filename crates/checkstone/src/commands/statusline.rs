@@ -19,11 +19,11 @@ use crate::error::CommandError;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer};
 use crate::unproven_work::UnprovenWork;
 
-/// Print the status line of Claude Code: how full the context is, and what the gate said last
+/// Print the status line of Claude Code: how full the context is, and the gate's last verdict
 ///
-/// Claude Code calls this with what it knows on stdin. It remembers the size of the context window, which nobody tells
-/// a hook. `checkstone init --statusline` puts it into the settings, unless you have a status line of your own; that one
-/// can call this program too and use what it prints.
+/// Claude Code calls this with its state on stdin. It remembers the size of the context window, which hooks do not
+/// get. `checkstone init --statusline` puts it into the settings, unless you have a status line of your own; that one can call
+/// this program and use its output.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone init --agent claude --statusline

@@ -19,19 +19,19 @@ use crate::journal_access;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
 
-/// Show what an agent did in its last turn, as its transcript tells it
+/// Show what an agent did in its last turn, according to its transcript
 ///
 /// Reads the transcript backwards to the prompt that opened the last turn and lists the turn's tool calls,
-/// each with its own result. The transcript is that of the session that was last seen in this repository, of the agent's own
-/// if an agent asks, unless another one is named. With --json the transcript's coverage tells what could not be read, and the
-/// exit code is 0.
+/// each with its own result. By default the transcript is that of the session last seen in this repository, or the agent's
+/// own if an agent asks. With --json the coverage reports what could not be read, and the exit code is
+/// 0.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone timeline
   checkstone timeline --transcript ~/.claude/projects/my-project/SESSION.jsonl
   checkstone timeline --transcript rollout.jsonl --json | jq '.calls[] | select(.outcome == \"error\")'")]
 pub(crate) struct TimelineArguments {
-    /// The client that wrote the transcript; guessed from the content where it is not given
+    /// The client that wrote the transcript; by default detected from its content
     #[arg(long, value_name = "AGENT")]
     agent: Option<AgentName>,
     /// The transcript; by default the agent's own if an agent asks, else the last one of the repository

@@ -14,20 +14,20 @@ use crate::printer::{BAD, DOUBTFUL, GOOD, Printer};
 /// A longer text is no summary.
 const LARGEST: u64 = 64 * 1024 * 1024;
 
-/// Count the tokens of a text: exits 1 where it is over the limit
+/// Count the tokens of a text: exit code 1 if it is over the limit
 ///
-/// Words between white space are what decides, since every tool of this format counts like this. Beside it stands an
-/// estimate of what a model's tokenizer makes of the text, which is right for Japanese, code and long words too; it
-/// warns above 1,000, or above what CHECKSTONE_SUMMARY_WARNING says.
+/// The limit is in words separated by white space, as every tool of this format counts. It also prints an estimate of a
+/// model's tokens, which is right for Japanese, code and long words too, and warns above 1,000, or above
+/// CHECKSTONE_SUMMARY_WARNING.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone tokens summary.md
   git log -1 --format=%B | checkstone tokens
   checkstone tokens --limit 200 --json summary.md")]
 pub(crate) struct TokensArguments {
-    /// The file to count; stdin where it is not given, or `-`
+    /// The file to count; by default, or with `-`, stdin
     file: Option<PathBuf>,
-    /// The words that are allowed
+    /// The most words allowed
     #[arg(long, default_value_t = MAX_SUMMARY_TOKENS, value_name = "WORDS")]
     limit: usize,
     /// The estimate above which to warn
@@ -72,9 +72,9 @@ fn shown(output: &TokensOutput) -> String {
     } else {
         String::new()
     };
-    text.push_str(&format!("about {} tokens of a model{long}\n", output.estimate));
+    text.push_str(&format!("about {} tokens for a model{long}\n", output.estimate));
     if let Some(exact) = output.o200k {
-        text.push_str(&format!("{exact} tokens of o200k\n"));
+        text.push_str(&format!("{exact} tokens with o200k\n"));
     }
     text
 }

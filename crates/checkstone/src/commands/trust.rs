@@ -23,7 +23,7 @@ use crate::repository_policy;
 
 /// Trust a repository's `checkstone.toml`, as it is now: its checks, snapshots and autosave
 ///
-/// Shows what the file would be allowed to do, and asks. Trust is for the path and the content: any change of the
+/// Shows what the file would be allowed to do, and asks. Trust is for the path and the content: any change to the
 /// file withdraws it. Everything else in a policy needs no trust.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -32,7 +32,7 @@ use crate::repository_policy;
   checkstone trust --list
   checkstone trust --revoke")]
 pub(crate) struct TrustArguments {
-    /// A folder in the repository, or its checkstone.toml; the current folder where it is not given
+    /// A folder in the repository, or its checkstone.toml; by default the current folder
     path: Option<PathBuf>,
     /// List the files that are trusted
     #[arg(long, conflicts_with_all = ["path", "revoke", "yes"])]
@@ -91,7 +91,7 @@ fn wanted(file: &Path, standing: &Standing) -> String {
     let mut text = format!("{STRONG}{}{STRONG:#}\n", visible(&file.to_string_lossy()));
     let checks = &standing.ignored;
     if checks.is_empty() && !standing.ignores_snapshots && standing.ignored_autosave.is_none() {
-        text.push_str("  wants to run nothing that needs trust\n");
+        text.push_str("  contains nothing that needs trust\n");
     }
     if standing.ignores_snapshots {
         text.push_str("  would take a snapshot of the working tree at the start of every turn\n");
@@ -102,7 +102,7 @@ fn wanted(file: &Path, standing: &Standing) -> String {
     for check in checks {
         let _ = writeln!(
             text,
-            "  would run {DOUBTFUL}{}{DOUBTFUL:#} at the stop, where {} changed, for at most {:?}",
+            "  would run {DOUBTFUL}{}{DOUBTFUL:#} at the stop if {} changed, for at most {:?}",
             visible(&check.run),
             visible(&check.when.join(" ")),
             check.timeout,
@@ -115,10 +115,10 @@ fn autosave_sentence(autosave: &Autosave) -> String {
     let threshold = autosave.threshold;
     let mut text = match autosave.mode {
         AutosaveMode::Off => "would save nothing by itself".to_owned(),
-        AutosaveMode::Normal => format!("would tell you once the context is {threshold} % full"),
+        AutosaveMode::Normal => format!("would notify you when the context is {threshold} % full"),
         AutosaveMode::Autonomous => {
             format!(
-                "would {DOUBTFUL}save by itself{DOUBTFUL:#}: notes and commit once the context is {threshold} % full"
+                "would {DOUBTFUL}save by itself{DOUBTFUL:#}: notes and commit when the context is {threshold} % full"
             )
         }
     };
@@ -176,7 +176,7 @@ fn revoke(arguments: &TrustArguments, printer: &Printer) -> Result<ExitCode, Com
         None => false,
     };
     if revoked {
-        let text = format!("`{}` is not trusted any more (`checkstone trust --revoke`).", file.display());
+        let text = format!("`{}` is no longer trusted (`checkstone trust --revoke`).", file.display());
         let repository = file.parent();
         let author = journal::Author::Person;
         CommandReduction { author, session: None, repository, key: None, text: &text }
@@ -184,7 +184,7 @@ fn revoke(arguments: &TrustArguments, printer: &Printer) -> Result<ExitCode, Com
     }
     let file = file.display();
     printer.text(&match revoked {
-        true => format!("{GOOD}✓{GOOD:#} `{file}` is not trusted any more\n"),
+        true => format!("{GOOD}✓{GOOD:#} `{file}` is no longer trusted\n"),
         false => format!("`{file}` was not trusted.\n"),
     });
     Ok(ExitCode::SUCCESS)
@@ -240,7 +240,7 @@ impl TrustedFile {
     }
 }
 
-/// How a trusted file stands now.
+/// The state of a trusted file now.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TrustState"))]
 #[serde(rename_all = "lowercase")]

@@ -20,26 +20,27 @@ use crate::git_hook::{GitHookOutput, PlannedGitHook};
 use crate::home_relative::home_relative;
 use crate::installed::{self, Before, Record};
 use crate::journal_access;
+use crate::mcp_registration::{self, PlannedMcp};
 use crate::printer::Printer;
 use crate::reductions::{self, CommandReduction};
 use crate::settings_file::SettingsFile;
 
-/// Take our hooks out of the clients' settings again
+/// Remove checkstone's hooks from the clients' settings
 ///
-/// Where a file is still as `init` left it, it becomes byte for byte what it was before; else every entry that calls
-/// `checkstone hook` is taken out and nothing else is touched. The same goes for our lines in git's hooks, unless `--agent` is
-/// given. Looks at your own settings, at this repository's, and at every file that `init` ever wrote. `checkstone.toml` and what is recorded stay. Shows a diff and asks once; where
-/// nobody can be asked, it needs `--yes`.
+/// A file that is still as `init` left it becomes byte for byte what it was before; otherwise every entry that calls
+/// `checkstone hook` is removed and nothing else is touched. The same goes for checkstone's lines in git's hooks, unless `--agent`
+/// is given. Covers your own settings, this repository's, and every file that `init` ever wrote. `checkstone.toml` and the record stay. Shows what it will change and asks once; without
+/// a terminal it needs `--yes`.
 ///
-/// Exit code: 0 done or nothing to do, 1 you said no, 4 a file was left as it is.
+/// Exit code: 0 done or nothing to do, 1 you said no, 4 a file was left unchanged.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone uninstall
   checkstone uninstall --agent gemini
   checkstone uninstall --dry-run")]
 pub(crate) struct UninstallArguments {
-    /// From this client only; may be given several times
-    #[arg(long, value_name = "CLIENT")]
+    /// Remove them from this client only; may be given several times
+    #[arg(long, value_name = "AGENT")]
     agent: Vec<AgentName>,
     /// Show what would be done, and do nothing
     #[arg(long)]
@@ -47,7 +48,7 @@ pub(crate) struct UninstallArguments {
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
-    /// Show every difference before it is made, as `--dry-run` does
+    /// Show every difference before asking, as `--dry-run` does
     #[arg(long)]
     diff: bool,
     /// Print JSON (schemas/uninstall.schema.json); needs `--yes` or `--dry-run`
@@ -71,20 +72,28 @@ pub(crate) fn run(arguments: &UninstallArguments, printer: &Printer) -> Result<E
         .filter_map(|(agent, path)| OwnEntries::plan(agent, &path, &state))
         .collect();
     files.extend(written_by_hand(root.as_deref(), &named));
+    let mut servers = servers(&state, root.as_deref(), &named);
     let mut git_hooks = match named.is_empty() {
         true => PlannedGitHook::removals(&state, repository.as_ref()),
         false => Vec::new(),
     };
     let manner =
         Manner { dry_run: arguments.dry_run, yes: arguments.yes, json: arguments.json, diff: arguments.diff };
-    let changes: Vec<&FileChange> = all_changes(&files, &git_hooks).collect();
+    let changes: Vec<&FileChange> = all_changes(&files, &servers, &git_hooks).collect();
     match manner.ask(&changes, "Do this?", printer)? {
         Answer::No => {
             printer.text("Nothing was changed.\n");
             return Ok(ExitCode::from(1));
         }
         Answer::Go => {
-            files.iter_mut().for_each(|file| file.take_out(&state));
+            // Before the hooks, as `init` puts it behind them: both may stand in one file.
+            servers.iter_mut().for_each(|server| server.carry_out(&state));
+            for file in &mut files {
+                if servers.iter().any(|server| server.change.path == file.change.path) {
+                    file.look_again(&state);
+                }
+                file.take_out(&state);
+            }
             git_hooks.iter_mut().for_each(|hook| hook.carry_out(&state));
             note(&files, &state, printer);
             note_git_hooks(&git_hooks, root.as_deref(), &state, printer);
@@ -93,12 +102,16 @@ pub(crate) fn run(arguments: &UninstallArguments, printer: &Printer) -> Result<E
     }
     if arguments.dry_run {
         files.iter_mut().for_each(|file| file.change.not_done());
+        servers.iter_mut().for_each(|server| server.change.not_done());
         git_hooks.iter_mut().for_each(|hook| hook.change.not_done());
     }
     let policy = root.map(|root| root.join(FILE_NAME)).filter(|file| file.is_file());
     let output = UninstallOutput {
         dry_run: arguments.dry_run,
         files: files.iter().map(OwnEntries::output).collect(),
+        mcp: (servers.iter())
+            .map(|server| ClientOutput { agent: server.agent, change: server.change.output() })
+            .collect(),
         git_hooks: git_hooks.iter().map(PlannedGitHook::output).collect(),
         kept: Kept {
             policy: policy.as_deref().map(Path::to_string_lossy),
@@ -106,17 +119,36 @@ pub(crate) fn run(arguments: &UninstallArguments, printer: &Printer) -> Result<E
         },
     };
     printer.answer(arguments.json, &output, || {
-        let changes: Vec<&FileChange> = all_changes(&files, &git_hooks).collect();
+        let changes: Vec<&FileChange> = all_changes(&files, &servers, &git_hooks).collect();
         report_text(&changes, &state, policy.as_deref(), arguments.dry_run)
     })?;
-    Ok(file_change::exit_code(all_changes(&files, &git_hooks)))
+    Ok(file_change::exit_code(all_changes(&files, &servers, &git_hooks)))
 }
 
 fn all_changes<'a>(
     files: &'a [OwnEntries],
+    servers: &'a [PlannedMcp],
     git_hooks: &'a [PlannedGitHook],
 ) -> impl Iterator<Item = &'a FileChange> {
-    files.iter().map(|file| &file.change).chain(git_hooks.iter().map(|hook| &hook.change))
+    let servers = servers.iter().map(|server| &server.change);
+    files.iter().map(|file| &file.change).chain(servers).chain(git_hooks.iter().map(|hook| &hook.change))
+}
+
+/// Our MCP server in the clients' files, wherever `init` or a person put it.
+fn servers(state: &Path, root: Option<&Path>, named: &[Agent]) -> Vec<PlannedMcp> {
+    let mut places: Vec<(Agent, PathBuf)> = Vec::new();
+    for agent in Agent::ALL {
+        places.extend(mcp_registration::places(agent, root).into_iter().map(|path| (agent, path)));
+    }
+    places.extend(mcp_registration::recorded(state));
+    places.retain(|(agent, _)| named.is_empty() || named.contains(agent));
+    let mut seen = Vec::new();
+    places.retain(|place| {
+        let is_new = !seen.contains(place);
+        seen.push(place.clone());
+        is_new
+    });
+    places.into_iter().filter_map(|(agent, path)| PlannedMcp::removing(agent, path)).collect()
 }
 
 /// What was taken out is not missed, and `status` says who did it.
@@ -125,7 +157,7 @@ fn note(files: &[OwnEntries], state: &Path, printer: &Printer) {
         files.iter().filter(|file| file.change.state == ChangeState::Changed)
     {
         let (client, file) = (settings::client(*agent), home_relative(&change.path));
-        let text = format!("The hooks of {client} were taken out of `{file}` (`checkstone uninstall`).");
+        let text = format!("The hooks of {client} were removed from `{file}` (`checkstone uninstall`).");
         let author = Author::Person;
         CommandReduction { author, session: None, repository: None, key: None, text: &text }
             .note_or_warn(state, printer);
@@ -141,7 +173,7 @@ fn note_git_hooks(git_hooks: &[PlannedGitHook], root: Option<&Path>, state: &Pat
     for hook in git_hooks.iter().filter(|hook| hook.change.state == ChangeState::Changed) {
         let (name, file) = (hook.name.name(), home_relative(&hook.change.path));
         let text = format!(
-            "`checkstone verify` was taken out of git's {name} hook `{file}` (`checkstone uninstall`)."
+            "`checkstone verify` was removed from git's {name} hook `{file}` (`checkstone uninstall`)."
         );
         let repository = root.filter(|root| hook.change.path.starts_with(root));
         let author = Author::Person;
@@ -189,7 +221,7 @@ struct PlannedRemoval {
 }
 
 impl OwnEntries {
-    /// `None` where nothing of ours is, or could be, in the file.
+    /// `None` if nothing of ours is, or could be, in the file.
     fn plan(agent: Agent, path: &Path, state: &Path) -> Option<Self> {
         let subject = settings::client(agent);
         let shown = path.display();
@@ -205,7 +237,7 @@ impl OwnEntries {
             Ok(file) => file,
             Err(_) if record.is_none() => return None,
             Err(problem) => {
-                return refused(format!("`{shown}` {problem}; put that right and run `uninstall` again"));
+                return refused(format!("`{shown}` {problem}; fix that and run `uninstall` again"));
             }
         };
         let text = file.text.as_deref().unwrap_or_default();
@@ -214,7 +246,7 @@ impl OwnEntries {
             Err(_) if !text.contains("checkstone") => return None,
             Err(error) => {
                 return refused(format!(
-                    "`{shown}` stays as it is: {error}; correct it and run `uninstall` again"
+                    "`{shown}` is left unchanged: {error}; fix it and run `uninstall` again"
                 ));
             }
         };
@@ -222,11 +254,11 @@ impl OwnEntries {
             return None;
         }
         if let Some(obstacle) = file.obstacle() {
-            return refused(format!("`{shown}` {obstacle}; put that right and run `uninstall` again"));
+            return refused(format!("`{shown}` {obstacle}; fix that and run `uninstall` again"));
         }
         let (after, message) = match after(agent, text, record.as_ref(), state) {
             Ok(after) => after,
-            Err(error) => return refused(format!("`{shown}` stays as it is: {error}")),
+            Err(error) => return refused(format!("`{shown}` is left unchanged: {error}")),
         };
         // A link is somebody's arrangement; it would lead nowhere.
         let after = match after {
@@ -244,6 +276,13 @@ impl OwnEntries {
 
     fn output(&self) -> ClientOutput<'_> {
         ClientOutput { agent: self.agent, change: self.change.output() }
+    }
+
+    /// The file was changed by ourselves since it was looked at.
+    fn look_again(&mut self, state: &Path) {
+        if let Some(now) = Self::plan(self.agent, &self.change.path, state) {
+            *self = Self { change: FileChange { diff: self.change.diff.clone(), ..now.change }, ..now };
+        }
     }
 
     fn take_out(&mut self, state: &Path) {
@@ -270,8 +309,8 @@ fn after(
     if let Some(before) = before.clone().filter(|before| is_ours && is_clean(before)) {
         // Nothing of ours was in it, so this is all that is to be taken out.
         let message = match before {
-            Before::Absent => "is removed, for `init` made it",
-            Before::Text(_) => "is again what it was before `init`",
+            Before::Absent => "is removed, because `init` created it",
+            Before::Text(_) => "is restored to what it was before `init`",
         };
         return Ok((before, message));
     }
@@ -283,9 +322,9 @@ fn after(
     // A file that is all ours has no other use.
     let is_own_file = matches!(host(agent).registration.file, RegistrationFile::Own(_));
     if (is_own_file || before == Some(Before::Absent)) && settings::is_empty(agent, &rest) {
-        return Ok((Before::Absent, "is removed, for `init` made it and nothing else is in it"));
+        return Ok((Before::Absent, "is removed, because `init` created it and nothing else is in it"));
     }
-    Ok((Before::Text(rest), "has none of our entries any more"))
+    Ok((Before::Text(rest), "no longer has our entries"))
 }
 
 /// Hooks that were written by hand into another file only a hand takes away.
@@ -299,7 +338,7 @@ fn written_by_hand(root: Option<&Path>, named: &[Agent]) -> Vec<OwnEntries> {
         (!config.found.is_empty()).then(|| {
             let events: Vec<&str> = config.found.iter().map(|found| found.event.as_str()).collect();
             let why = format!(
-                "`{}` has hooks of ours that were written by hand ({}): take them out yourself",
+                "`{}` has checkstone hooks that were written by hand ({}): remove them yourself",
                 path.display(),
                 events.join(", ")
             );
@@ -316,6 +355,8 @@ fn written_by_hand(root: Option<&Path>, named: &[Agent]) -> Vec<OwnEntries> {
 pub(crate) struct UninstallOutput<'a> {
     dry_run: bool,
     files: Vec<ClientOutput<'a>>,
+    /// The MCP server, in each client that has it.
+    mcp: Vec<ClientOutput<'a>>,
     git_hooks: Vec<GitHookOutput<'a>>,
     kept: Kept<'a>,
 }
@@ -330,16 +371,16 @@ struct Kept<'a> {
 
 fn report_text(changes: &[&FileChange], state: &Path, policy: Option<&Path>, dry_run: bool) -> String {
     if changes.is_empty() {
-        return "Nothing of checkstone is registered in any client.\n".to_owned();
+        return "checkstone is not registered in any client.\n".to_owned();
     }
     let mut text = told(changes);
     if dry_run {
-        text.push_str("Nothing was changed: this was only shown.\n");
+        text.push_str("Nothing was changed: this was a dry run.\n");
     } else if changes.iter().any(|change| change.state == ChangeState::Changed) {
         let policy = policy.map(|file| format!("`{}` and ", file.display())).unwrap_or_default();
         let state = state.display();
         text.push_str(&format!(
-            "{policy}the record in `{state}` stay; remove them by hand where you do not want them.\n"
+            "{policy}the record in `{state}` stay; delete them if you no longer want them.\n"
         ));
     }
     text

@@ -21,10 +21,10 @@ use crate::repository_policy;
 
 /// Check whether everything in a commit, a range, the index or the working tree is proven
 ///
-/// Content is proven by a run that a stop saw, or by `checkstone prove`. Of a range the files that differ between its two ends
-/// are looked at. `checkstone init --git-hook` runs it before every push.
+/// Content is proven by a run that a stop saw, or by `checkstone prove`. For a range, the files that differ between its two
+/// ends are checked. `checkstone init --git-hook` runs it before every push.
 ///
-/// Exit code: 0 all is proven, 1 something is not, 2 error. With `--hook` an error is reported, and git goes on (0).
+/// Exit code: 0 all is proven, 1 something is not, 2 error. With `--hook` an error is reported, and git continues (0).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone verify
@@ -35,13 +35,13 @@ pub(crate) struct VerifyArguments {
     /// A commit, or a range such as `main..` or `origin/main...`
     #[arg(value_name = "COMMIT|RANGE")]
     revision: Option<String>,
-    /// What is staged
+    /// Check what is staged
     #[arg(long, conflicts_with = "revision")]
     staged: bool,
-    /// What is not committed, untracked files too; this is the default
+    /// Check what is not committed, including untracked files; this is the default
     #[arg(long, conflicts_with_all = ["revision", "staged"])]
     worktree: bool,
-    /// As git's hook of this name: what is pushed, by what git says on standard input, or what is committed
+    /// Run as git's hook of this name: check what is pushed (git lists it on standard input) or committed
     #[arg(long, value_name = "HOOK", conflicts_with_all = ["revision", "staged", "worktree"])]
     hook: Option<GitHookName>,
     #[command(flatten)]
@@ -132,7 +132,7 @@ fn pushed(input: &str) -> Result<Vec<VerifiedPart>, CommandError> {
         let words: Vec<&str> = line.split(' ').collect();
         let [_, local, _, remote] = words.as_slice() else {
             return Err(CommandError::usage(format!(
-                "`{}` is no line of git's pre-push hook",
+                "`{}` is not a line of git's pre-push hook",
                 visible(line)
             )));
         };
@@ -211,7 +211,7 @@ impl VerifyOutput {
             return match self.files {
                 // Hooks that have nothing to say are silent.
                 _ if hook.is_some() => String::new(),
-                0 => format!("{GOOD}proven{GOOD:#}  nothing here needs a proof\n"),
+                0 => format!("{GOOD}proven{GOOD:#}  nothing here needs proof\n"),
                 files => format!("{GOOD}proven{GOOD:#}  {}\n", counted(files, "file")),
             };
         }
@@ -225,7 +225,7 @@ impl VerifyOutput {
         });
         if let Some(hook) = hook {
             let deed = hook.deed();
-            text.push_str(&format!("To {deed} all the same: `git {deed} --no-verify`\n"));
+            text.push_str(&format!("To {deed} anyway: `git {deed} --no-verify`\n"));
         }
         text
     }

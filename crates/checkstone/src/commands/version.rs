@@ -37,7 +37,7 @@ pub(crate) struct VersionArguments {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct VersionOutput {
     version: &'static str,
-    /// The commit that it was built from, where a release was built from a checkout.
+    /// The commit that it was built from, if a release was built from a checkout.
     commit: Option<&'static str>,
     /// What it was built for, as the compiler names it.
     target: &'static str,
@@ -47,7 +47,7 @@ pub(crate) struct VersionOutput {
     features: Vec<&'static str>,
     /// Where it is. As all paths here, with `~` for your home.
     program: Option<String>,
-    /// `null` where there is no git on `PATH`.
+    /// `null` if there is no git on `PATH`.
     git: Option<ProgramVersion>,
     system: SystemVersion,
     /// Those whose program is on `PATH`.
@@ -58,7 +58,7 @@ pub(crate) struct VersionOutput {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct ProgramVersion {
-    /// `null` where it did not say.
+    /// `null` if it did not say.
     version: Option<String>,
     program: String,
 }
@@ -78,7 +78,7 @@ struct AgentVersion {
     agent: &'static str,
     #[serde(flatten)]
     installed: ProgramVersion,
-    /// Why it did not say its version.
+    /// Why its version is unknown.
     problem: Option<String>,
 }
 

@@ -12,11 +12,12 @@ use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
 use crate::run_display::{self, Display};
 use crate::run_project;
+use crate::run_storage::FollowedRun;
 
 /// Follow a run live, to its end
 ///
-/// Shows what happened so far and what happens from now on. Ctrl-C ends the watching, never the run. Without RUN the
-/// newest one.
+/// Shows what has happened so far and follows what happens next. Ctrl-C stops watching, never the run. By default
+/// the newest run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone watch
@@ -38,7 +39,9 @@ pub(crate) fn run(arguments: &WatchArguments, printer: &Printer) -> Result<ExitC
     let layout = run_project::find(&root, arguments.run.as_deref(), |_| true, "run")?.layout;
     let mut display = Display::new(printer, arguments.json);
     let mut tail = Tail::new(&layout.events());
+    let mut followed = FollowedRun::new(&layout)?;
     loop {
+        followed.look()?;
         // Asked before reading: what is written until then is read, so that the last event is never missed.
         let goes_on = control::is_taken(&layout);
         for event in tail.new_events()? {

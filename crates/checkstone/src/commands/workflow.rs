@@ -32,10 +32,10 @@ use crate::error::{self, CommandError, ErrorKind};
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
 
-/// Follow longer work in phases, and go on with it in another session
+/// Track longer work in phases, and resume it in another session
 ///
-/// A workflow is a command (start, design, reconcile, research, implement, ship or review) and, where there is one, the
-/// feature that it works on. What each phase came to is kept in `.claude/state`, which git ignores.
+/// A workflow is a command (start, design, reconcile, research, implement, ship or review) and, if there is one, the
+/// feature that it works on. The result of each phase is kept in `.claude/state`, which git ignores.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone workflow start implement --feature parser
@@ -167,7 +167,7 @@ impl From<WorkflowError> for CommandError {
             E::Lock(LockError::Busy { .. }) => (Refused, "another checkstone is writing there; try again"),
             E::Outside { .. } | E::Changed { .. } => (Refused, ""),
             E::SummaryTooLong { .. } => {
-                (Usage, "shorten it to what the next phase has to know; `checkstone tokens` counts")
+                (Usage, "shorten it to what the next phase must know; `checkstone tokens` counts")
             }
             E::UnsupportedVersion { .. } => {
                 (Usage, "the file is left as it is; open it with the tool that wrote it, or move it away")

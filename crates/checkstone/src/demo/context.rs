@@ -25,7 +25,7 @@ pub(super) fn play(scratch: &DemoFolder, stage: &Stage<'_>) -> Result<(), Comman
     agent.run("sh test.sh")?;
     agent.tokens = 84_000;
     stage.tell(
-        "84,000 of 200,000 tokens are in use: over 40 %. At the stop the hook saves, and the agent goes on:",
+        "84,000 of 200,000 tokens are in use: over 40 %. At the stop the hook saves, and the agent continues:",
     );
     let answer = agent.stop("The invoice is begun.")?;
     let reason = answer.as_ref().and_then(|answer| answer.get("reason")?.as_str()).unwrap_or_default();
@@ -54,7 +54,7 @@ pub(super) fn play(scratch: &DemoFolder, stage: &Stage<'_>) -> Result<(), Comman
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    stage.check("pushed to origin, by a child that the agent did not wait for");
+    stage.check("pushed to origin in the background; the agent did not wait for it");
     scratch.git(&["rm", "--quiet", "--cached", "draft.txt"])?;
     Ok(())
 }

@@ -20,7 +20,7 @@ pub(super) fn play(scratch: &DemoFolder, stage: &Stage<'_>) -> Result<(), Comman
             "--status",
             "complete",
             "--summary",
-            "The invoice prints one line a piece; taxes are not in it yet.",
+            "The invoice prints one line per item; taxes are not in it yet.",
         ],
     ] {
         let said = scratch.checkstone(arguments, "")?;
@@ -29,8 +29,8 @@ pub(super) fn play(scratch: &DemoFolder, stage: &Stage<'_>) -> Result<(), Comman
     stage.tell("The first phase is complete, and the session ends. The next one begins with:");
     let told = PlayedAgent::new(scratch, "demo-next-day").begin()?.unwrap_or_default();
     let is_told = told.contains("validation") && told.contains("taxes are not in it yet");
-    expect(is_told, "the next session was not told where to go on", &told)?;
+    expect(is_told, "the next session was not told where to resume", &told)?;
     stage.quote(&told);
-    stage.check("the phase to go on with, and what the one before came to");
+    stage.check("the phase to continue with, and the result of the one before");
     Ok(())
 }

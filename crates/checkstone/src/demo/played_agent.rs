@@ -66,7 +66,7 @@ impl<'a> PlayedAgent<'a> {
             "" => None,
             text => Some(
                 serde_json::from_str::<Value>(text)
-                    .map_err(|error| super::differs("the hook's answer is no JSON", &error.to_string()))?,
+                    .map_err(|error| super::differs("the hook's answer is not JSON", &error.to_string()))?,
             ),
         };
         // A hold comes back to the agent as the client's own message.

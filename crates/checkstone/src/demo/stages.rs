@@ -50,7 +50,7 @@ pub(super) fn play(scratch: &DemoFolder, stage: &Stage<'_>) -> Result<(), Comman
     stage.scene(4, "A stage of a long run hangs");
     let plan = PLAN.replace("$DEMO_FOLDER", &scratch.folder().join("home").to_string_lossy());
     scratch.write("repository/plan.toml", &plan)?;
-    stage.tell("Three stages; the second hangs, and has one second. `checkstone run plan.toml`:");
+    stage.tell("Three stages; the second hangs, and its limit is one second. `checkstone run plan.toml`:");
     let ran = scratch.checkstone(&["run", "plan.toml"], "")?;
     stage.quote(ran.stdout.trim_end());
     let (run, events) = newest_run(scratch)?;
@@ -58,9 +58,9 @@ pub(super) fn play(scratch: &DemoFolder, stage: &Stage<'_>) -> Result<(), Comman
     expect(is_interrupted, "the stage that hangs was not interrupted", &ran.stderr)?;
     let checkpoints = scratch.checkstone(&["checkpoint", "list", "--json"], "")?.stdout;
     expect(checkpoints.contains("ckpt-emergency-"), "there is no emergency checkpoint", &checkpoints)?;
-    stage.check("interrupted at its limit; what there was of it is in an emergency checkpoint");
+    stage.check("interrupted at its limit; its work so far is in an emergency checkpoint");
 
-    stage.tell("`checkstone resume` goes on, and is killed with SIGKILL while the third stage runs:");
+    stage.tell("`checkstone resume` continues, and is killed with SIGKILL while the third stage runs:");
     let mut resumed = scratch
         .own_command(&["resume", &run])?
         .stdin(Stdio::null())
@@ -82,14 +82,14 @@ pub(super) fn play(scratch: &DemoFolder, stage: &Stage<'_>) -> Result<(), Comman
     resumed.kill().and_then(|()| resumed.wait())?;
     stage.check("killed; the stage died with it");
 
-    stage.tell("`checkstone resume` once more:");
+    stage.tell("`checkstone resume` again:");
     let again = scratch.checkstone(&["resume"], "")?;
     stage.quote(again.stdout.trim_end());
     let sum = scratch.read(&format!("repository/reports/demo/{run}/S03_add_squares/sum.txt"))?;
     let is_right = again.code == Some(0) && sum.trim() == RESULT;
-    expect(is_right, "the run did not come to its result", &format!("{sum}{}", again.stderr))?;
+    expect(is_right, "the run has no result", &format!("{sum}{}", again.stderr))?;
     stage.check(&format!(
-        "the sum is {RESULT}, as it would have been; what was done before was not done again"
+        "the sum is {RESULT}, as without the interruptions; completed stages were not run again"
     ));
     let reported = scratch.checkstone(&["report", &run], "")?;
     expect(reported.code == Some(0), "`checkstone report`", reported.stderr.trim())?;

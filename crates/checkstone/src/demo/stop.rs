@@ -36,7 +36,7 @@ pub(super) fn play(scratch: &DemoFolder, stage: &Stage<'_>) -> Result<(), Comman
     let passed = agent.stop("The tests pass.")?;
     let is_held = passed.as_ref().is_some_and(|answer| answer.get("decision").is_some());
     expect(!is_held, "a turn whose tests passed was held", &shown(passed.as_ref()))?;
-    stage.check("held once, by what it did and not by what it said; then let go");
+    stage.check("held once, because of what it did, not what it said; then released");
     ignored(scratch, stage, &mut agent)
 }
 
@@ -45,15 +45,15 @@ fn ignored(scratch: &DemoFolder, stage: &Stage<'_>, agent: &mut PlayedAgent<'_>)
     agent.prompt("Make ten pieces cheaper still")?;
     agent.write("price.sh", CHEAPER)?;
     agent.stop("Done.")?;
-    stage.tell("In the next turn it is held again, runs nothing, and says “Done, really.” It is let go, and you are told:");
+    stage.tell("In the next turn it is held again, runs nothing, and says “Done, really.” It is released, and you are notified:");
     let passed = agent.stop("Done, really.")?;
     let told = passed.as_ref().and_then(|answer| answer.get("systemMessage")?.as_str()).unwrap_or_default();
-    expect(told.contains("Unproven"), "a hold that was ignored was not told", &shown(passed.as_ref()))?;
+    expect(told.contains("Unproven"), "a hold that was ignored was not reported", &shown(passed.as_ref()))?;
     stage.quote(told);
     let verified = scratch.checkstone(&["verify"], "")?;
     expect(verified.code == Some(1), "unproven work was verified", &verified.stdout)?;
     stage.tell(
-        "`checkstone verify` knows it too; as a pre-push hook (`init --git-hook`) it would stop the push:",
+        "`checkstone verify` reports it too; as a pre-push hook (`init --git-hook`) it would stop the push:",
     );
     stage.quote(&verified.stdout);
     let proven = scratch.checkstone(&["prove", "--", "sh", "test.sh"], "")?;
@@ -62,7 +62,7 @@ fn ignored(scratch: &DemoFolder, stage: &Stage<'_>, agent: &mut PlayedAgent<'_>)
     stage.quote(&format!("{}{}", proven.stdout, proven.stderr));
     let verified = scratch.checkstone(&["verify"], "")?;
     expect(verified.code == Some(0), "proven work was not verified", &verified.stdout)?;
-    stage.check("unproven for everybody who asked, until a run proved that very content");
+    stage.check("unproven everywhere, until a run proved exactly this content");
     Ok(())
 }
 

@@ -19,17 +19,17 @@ const LIMIT: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(crate) struct Client {
     pub(crate) agent: Agent,
-    /// `None` where it is not on `PATH`.
+    /// `None` if it is not on `PATH`.
     pub(crate) program: Option<PathBuf>,
 }
 
 impl Client {
     pub(crate) fn find(agent: Agent) -> Self {
-        Self { agent, program: environment::program(agent.name()) }
+        Self { agent, program: environment::program(agents::program_name(agent)) }
     }
 
     pub(crate) fn installed(&self, interruption: &Interruption) -> Finding {
-        let name = self.agent.name();
+        let name = agents::program_name(self.agent);
         let Some(program) = &self.program else {
             return Finding::note(self.agent, "installed", format!("`{name}` is not on `PATH`"));
         };
@@ -37,11 +37,11 @@ impl Client {
         match version(self.agent, program, interruption) {
             Ok(version) => Finding::good(self.agent, "installed", format!("{version}, `{shown}`")),
             Err(why) => Finding::problem(self.agent, "installed", format!("`{shown} --version` {why}"))
-                .advice(format!("run `{name} --version` and see what it says")),
+                .advice(format!("run `{name} --version` to see why")),
         }
     }
 
-    /// What its program says; `None` where it has none.
+    /// What its program says; `None` if it has none.
     pub(crate) fn version(&self, interruption: &Interruption) -> Option<Result<String, VersionError>> {
         Some(version(self.agent, self.program.as_ref()?, interruption))
     }
@@ -57,7 +57,7 @@ pub(crate) fn command(agent: Agent, program: &Path) -> Command {
 /// Why a client did not tell its version: a sentence that goes on after the command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum VersionError {
-    #[error("says no version")]
+    #[error("printed no version")]
     NoVersion,
     #[error("ended with exit code {0}")]
     Exit(i32),
@@ -74,7 +74,12 @@ pub(crate) enum VersionError {
 }
 
 fn version(agent: Agent, program: &Path, interruption: &Interruption) -> Result<String, VersionError> {
-    let asked = interruption.run(command(agent, program).arg("--version"), b"", LIMIT);
+    let mut command = command(agent, program);
+    // Some write into their folder at every start, and none needs it to tell its version.
+    let folder =
+        tempfile::Builder::new().prefix("checkstone-doctor-").tempdir().map_err(VersionError::Start)?;
+    command.envs(host(agent).files.folder_variable.map(|variable| (variable.name, folder.path())));
+    let asked = interruption.run(command.arg("--version"), b"", LIMIT);
     let ended = asked.map_err(|error| match error {
         ChildError::Start(error) => VersionError::Start(error),
         ChildError::TimedOut { .. } => VersionError::TimedOut,

@@ -4,6 +4,8 @@ use agents::registration::settings;
 use serde::Serialize;
 use transcript::Agent;
 
+use super::remedy::Remedy;
+
 /// What a finding is about. The clients come first, then what all of them share.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -57,7 +59,7 @@ impl From<Surroundings> for About {
 #[serde(rename_all = "lowercase")]
 pub(crate) enum FindingState {
     Good,
-    /// Worth knowing; nobody has to do anything.
+    /// Worth knowing; nothing has to be done.
     Note,
     Problem,
 }
@@ -67,17 +69,26 @@ pub(crate) enum FindingState {
 pub(crate) struct Finding {
     pub(crate) about: About,
     /// One word for what was looked at.
-    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["installed", "registered", "trusted", "switch", "fires", "status", "transcript", "git", "state", "journal", "policy", "git-hook", "leftovers", "lease", "database", "bucket", "clock"])))]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["installed", "registered", "trusted", "switch", "fires", "elsewhere", "status", "mcp", "transcript", "git", "state", "journal", "policy", "git-hook", "leftovers", "lease", "database", "bucket", "slurm", "clock", "team"])))]
     pub(crate) check: &'static str,
     pub(crate) state: FindingState,
     pub(crate) text: String,
     /// What to do.
     pub(crate) advice: Option<String>,
+    /// What `--fix` tries.
+    pub(crate) remedy: Option<Remedy>,
 }
 
 impl Finding {
     pub(crate) fn good(about: impl Into<About>, check: &'static str, text: impl Into<String>) -> Self {
-        Self { about: about.into(), check, state: FindingState::Good, text: text.into(), advice: None }
+        Self {
+            about: about.into(),
+            check,
+            state: FindingState::Good,
+            text: text.into(),
+            advice: None,
+            remedy: None,
+        }
     }
 
     pub(crate) fn note(about: impl Into<About>, check: &'static str, text: impl Into<String>) -> Self {
@@ -93,6 +104,11 @@ impl Finding {
         if self.state == FindingState::Problem {
             self.state = FindingState::Note;
         }
+    }
+
+    pub(crate) fn remedy(mut self, remedy: impl Into<Option<Remedy>>) -> Self {
+        self.remedy = remedy.into();
+        self
     }
 
     pub(crate) fn advice(mut self, advice: impl Into<String>) -> Self {

@@ -18,13 +18,13 @@ pub(crate) fn look(agent: Agent, home: &Path) -> Option<Finding> {
     Some(match coverage.extent {
         Extent::Complete => Finding::good(agent, "transcript", counts),
         Extent::Truncated => {
-            Finding::good(agent, "transcript", format!("{counts}, a turn too long to be read whole"))
+            Finding::good(agent, "transcript", format!("{counts}, in a turn too long to read in full"))
         }
         // A session that was opened and left has nothing in it that could be understood.
         Extent::Unavailable if coverage.records == 0 => {
             Finding::note(agent, "transcript", format!("the newest, `{shown}`, is empty"))
         }
         Extent::Unavailable => Finding::problem(agent, "transcript", format!("only {counts}"))
-            .advice("this client writes what this version does not know: update checkstone"),
+            .advice("this version does not know what the client writes: update checkstone"),
     })
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use transcript::Agent;
 
 use super::client::{self, Client};
+use super::remedy::Remedy;
 use crate::clients::{ClientFiles, Scope};
 use crate::home_relative::home_relative;
 use crate::interruption::Interruption;
@@ -71,6 +72,11 @@ pub(crate) struct Registered {
 impl Registered {
     pub(crate) fn hook(&self, event: &str) -> Option<&Hook> {
         self.hooks.iter().find(|hook| hook.event == event)
+    }
+
+    /// To register anew what is here; a package is nobody's to write but its client's.
+    pub(crate) fn remedy(&self, agent: Agent, root: Option<&Path>) -> Option<Remedy> {
+        (self.way != Way::Package).then(|| Remedy::register_in(agent, &self.file, root)).flatten()
     }
 
     /// The events that `init` would register and that are not here.
@@ -168,7 +174,7 @@ pub(crate) fn by_client(known: &[KnownHook]) -> Vec<Registered> {
 }
 
 impl Found {
-    /// The text of a settings file; `None` where there is none, or none that can be read.
+    /// The text of a settings file; `None` if there is none, or none that can be read.
     fn read(&mut self, file: &Path) -> Option<String> {
         match SettingsFile::read(file) {
             Ok(file) => file.text,

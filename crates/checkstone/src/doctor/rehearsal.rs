@@ -63,8 +63,9 @@ impl RehearsalFolder {
             fs_err::create_dir_all(scratch.folder.path().join("config"))?;
             Ok(scratch)
         };
-        made()
-            .map_err(|error: std::io::Error| Failure(format!("no scratch repository could be made: {error}")))
+        made().map_err(|error: std::io::Error| {
+            Failure(format!("no scratch repository could be created: {error}"))
+        })
     }
 
     fn repository(&self) -> PathBuf {
@@ -97,7 +98,7 @@ pub(crate) fn rehearse(
     let prompt = host(agent).event_name(EventKind::PromptSubmitted).and_then(|name| registered.hook(name));
     let repository = scratch.repository();
     let mut took = Duration::ZERO;
-    for tests in [Tests::NeverRan, Tests::Passed] {
+    for tests in played(agent) {
         let transcript = scratch.folder.path().join(format!("{}.jsonl", tests.session()));
         let turn = |now: Timestamp| RehearsedTurn {
             agent,
@@ -125,7 +126,7 @@ pub(crate) fn rehearse(
         match tests {
             Tests::NeverRan => {
                 took = start.elapsed();
-                expect_hold(&said).map_err(|what| {
+                expect_hold(agent, &said).map_err(|what| {
                     unexpected("a turn without tests was not held", &what, &said, &scratch)
                 })?;
             }
@@ -135,6 +136,12 @@ pub(crate) fn rehearse(
         }
     }
     Ok(took)
+}
+
+/// The turns that are played: tests that passed count only where the transcript shows how commands ended.
+fn played(agent: Agent) -> Vec<Tests> {
+    let tests = [Tests::NeverRan, Tests::Passed].into_iter();
+    tests.filter(|tests| *tests == Tests::NeverRan || host(agent).can.shows_results).collect()
 }
 
 /// What the command wrote.
@@ -224,15 +231,11 @@ impl UnexpectedAnswer {
     }
 }
 
-fn expect_hold(said: &CommandOutput) -> Result<(), UnexpectedAnswer> {
-    let Ok(answer) = serde_json::from_str::<Value>(&said.stdout) else {
-        return Err(UnexpectedAnswer::of(said));
-    };
-    let text = |name: &str| answer.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-    if text("decision") == "block" && text("reason").starts_with(OWN_PREFIX) {
-        Ok(())
-    } else {
-        Err(UnexpectedAnswer::of(said))
+fn expect_hold(agent: Agent, said: &CommandOutput) -> Result<(), UnexpectedAnswer> {
+    let answer = serde_json::from_str::<Value>(&said.stdout).unwrap_or_default();
+    match (host(agent).answer.held)(&answer) {
+        Some(reason) if reason.starts_with(OWN_PREFIX) => Ok(()),
+        _ => Err(UnexpectedAnswer::of(said)),
     }
 }
 

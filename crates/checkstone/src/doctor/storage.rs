@@ -57,12 +57,15 @@ fn judged(check: &'static str, won: Result<Vec<usize>, String>, what: &str) -> F
     match won {
         Ok(won) if won.iter().all(|winners| *winners == 1) => {
             let rounds = won.len();
-            let text = format!("{what}: one owner of {CONTENDERS} in {rounds} of {rounds} rounds");
+            let text = format!("{what}: exactly one owner among {CONTENDERS} in {rounds} of {rounds} rounds");
             Finding::good(Surroundings::Cluster, check, text)
         }
         Ok(won) => {
             let wrong = won.iter().filter(|winners| **winners != 1).count();
-            let text = format!("{what}: not one owner of {CONTENDERS} in {wrong} of {} rounds", won.len());
+            let text = format!(
+                "{what}: not exactly one owner among {CONTENDERS} in {wrong} of {} rounds",
+                won.len()
+            );
             Finding::problem(Surroundings::Cluster, check, text)
                 .advice("do not run anything there from two hosts")
         }
@@ -149,9 +152,9 @@ fn of_bucket(address: &str, project: &str) -> Finding {
     use bucket::BucketError;
     /// Services answer some of those who come at the same instant only after a pause.
     const BUCKET_ROUNDS: usize = 3;
-    let opened = BucketStore::new(address, project)
-        .map_err(|error| error.to_string())
-        .and_then(|store| store.scratch(&files::random_id()).map_err(|error| text::error_chain(&error)));
+    let opened = BucketStore::new(address, project).map_err(|error| error.to_string()).and_then(|store| {
+        store.part(&[".doctor", &files::random_id()]).map_err(|error| text::error_chain(&error))
+    });
     let won = opened.and_then(|bucket| {
         let bucket = std::sync::Arc::new(bucket);
         bucket.check().map_err(|error| text::error_chain(&error))?;
@@ -160,7 +163,7 @@ fn of_bucket(address: &str, project: &str) -> Finding {
             let take = move || Ok(bucket.claim(&round.to_string())?.then_some(()));
             Ok(Box::new(take) as Contender<(), BucketError>)
         });
-        let removed = bucket.remove_scope().map_err(|error| text::error_chain(&error));
+        let removed = bucket.remove_objects("").map_err(|error| text::error_chain(&error));
         removed.and(won)
     });
     judged("bucket", won, address)

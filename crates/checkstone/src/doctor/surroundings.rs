@@ -10,6 +10,7 @@ use keeping::{LeftoverFile, LeftoverKind};
 use text::{counted, duration_in_words, shell_word, size_in_words};
 
 use super::finding::{Finding, Surroundings};
+use super::remedy::Remedy;
 use crate::agent_session::AgentSession;
 use crate::asked_for::nothing_asked_for;
 use crate::environment;
@@ -18,6 +19,8 @@ use crate::git_hook::KnownGitHook;
 use crate::home_relative::home_relative;
 use crate::journal_access;
 use crate::repository_policy;
+#[cfg(feature = "postgres")]
+use crate::{commands::team::clock_sentence as team_clock, team_sending};
 
 /// A journal that cannot be looked through in this time is large, and sound so far.
 pub(crate) const JOURNAL_LIMIT: Duration = Duration::from_secs(2);
@@ -31,6 +34,7 @@ pub(crate) fn machine() -> Vec<Finding> {
             findings.push(state_directory(&state));
             findings.extend(journal(&state));
             findings.extend(abandoned_mirrors(&state));
+            findings.extend(team(&state));
         }
         None => findings.push(
             Finding::problem(
@@ -77,7 +81,7 @@ fn git() -> Finding {
         .advice("update git"),
         Ok(version) => Finding::good(Surroundings::Machine, "git", format!("{version}, `{shown}`")),
         Err(error) => Finding::problem(Surroundings::Machine, "git", error.to_string())
-            .advice("run `git version` and see what it says"),
+            .advice("run `git version` to see why"),
     }
 }
 
@@ -91,11 +95,13 @@ fn state_directory(state: &Path) -> Finding {
     }
     // Not made by looking: the first hook makes it.
     match state.ancestors().find(|folder| folder.exists()) {
-        Some(_) if journal_access::is_writable(state) => {
-            Finding::good(Surroundings::Machine, "state", format!("`{shown}` will be made by the first hook"))
-        }
-        Some(folder) => unwritable(&shown, &format!("it cannot be made in `{}`", home_relative(folder))),
-        None => unwritable(&shown, "it cannot be made"),
+        Some(_) if journal_access::is_writable(state) => Finding::good(
+            Surroundings::Machine,
+            "state",
+            format!("`{shown}` will be created by the first hook"),
+        ),
+        Some(folder) => unwritable(&shown, &format!("it cannot be created in `{}`", home_relative(folder))),
+        None => unwritable(&shown, "it cannot be created"),
     }
 }
 
@@ -128,6 +134,44 @@ fn journal(state: &Path) -> Option<Finding> {
     }
 }
 
+/// Whether the team's database takes what this machine sends. It is asked now.
+#[cfg(feature = "postgres")]
+fn team(state: &Path) -> Vec<Finding> {
+    let about = Surroundings::Machine;
+    let settings = match team_sending::settings() {
+        Ok(None) => return Vec::new(),
+        Ok(Some(settings)) => settings,
+        Err(error) => {
+            let finding = Finding::problem(about, "team", error.message());
+            return vec![finding.advice("correct `[team]` in your own `config.toml`")];
+        }
+    };
+    let outbox = team::Outbox::open_existing(state).ok().flatten();
+    let waiting = outbox.and_then(|outbox| outbox.waiting().ok()).unwrap_or_default();
+    let waiting = format!("{} waiting", counted(usize::try_from(waiting).unwrap_or(usize::MAX), "event"));
+    match team::ask_database(&settings) {
+        Ok(answer) => {
+            let tables =
+                if answer.lacks_tables { ", and has no tables yet: the first send creates them" } else { "" };
+            let text = format!("`{}` answers{tables}; {waiting}", settings.address);
+            let apart =
+                team_clock(-answer.clock.ahead).map(|sentence| Finding::problem(about, "clock", sentence));
+            std::iter::once(Finding::good(about, "team", text)).chain(apart).collect()
+        }
+        Err(error) => {
+            let text = format!("{}; {waiting}, and no hook waits for it", text::error_chain(&error));
+            let advice = error.advice().map(|advice| format!("{advice}; ")).unwrap_or_default();
+            let advice = format!("{advice}`checkstone team send` tries again");
+            vec![Finding::problem(about, "team", text).advice(advice)]
+        }
+    }
+}
+
+#[cfg(not(feature = "postgres"))]
+fn team(_state: &Path) -> Vec<Finding> {
+    Vec::new()
+}
+
 /// The last copy of a project is nobody's to remove but its owner's.
 fn abandoned_mirrors(state: &Path) -> impl Iterator<Item = Finding> {
     stop::abandoned_mirrors(state).into_iter().map(|mirror| {
@@ -135,7 +179,7 @@ fn abandoned_mirrors(state: &Path) -> impl Iterator<Item = Finding> {
         let text = format!("there is still a copy of `{project}`, which is gone or not mounted: {size}");
         let remove = shell_word(&mirror.folder.to_string_lossy());
         Finding::note(Surroundings::Machine, "leftovers", text).advice(format!(
-            "if nobody needs it, `rm -rf {remove}`; to bring it back, make that folder and run `checkstone snapshot restore --from-mirror` in it"
+            "if you no longer need it, `rm -rf {remove}`; to restore it, create that folder and run `checkstone snapshot restore --from-mirror` in it"
         ))
     })
 }
@@ -144,7 +188,7 @@ fn abandoned_mirrors(state: &Path) -> impl Iterator<Item = Finding> {
 pub(crate) fn repository(repository: Option<&Repository>) -> Vec<Finding> {
     let about = Surroundings::Repository;
     let Some(repository) = repository else {
-        return vec![Finding::note(about, "policy", "this folder is in no git repository")];
+        return vec![Finding::note(about, "policy", "this folder is not in a git repository")];
     };
     let root = repository.root.as_path();
     let mut findings = Vec::new();
@@ -157,7 +201,7 @@ pub(crate) fn repository(repository: Option<&Repository>) -> Vec<Finding> {
             let first = problems.0.first().map(ToString::to_string).unwrap_or_default();
             findings.push(
                 Finding::problem(about, "policy", format!("broken, so every stop passes: {first}"))
-                    .advice("mend it; `checkstone policy check` shows every mistake"),
+                    .advice("fix it; `checkstone policy check` shows every mistake"),
             );
         }
         Some((Ok(policy), texts)) => {
@@ -189,9 +233,9 @@ fn git_hooks(repository: &Repository) -> impl Iterator<Item = Finding> {
     let known = KnownGitHook::of_repository(repository, environment::state_directory().as_deref());
     known.into_iter().map(|hook| match hook.problem {
         None => Finding::good(Surroundings::Repository, "git-hook", hook.sentence()),
-        Some(_) => {
-            Finding::problem(Surroundings::Repository, "git-hook", hook.sentence()).advice(hook.advice())
-        }
+        Some(_) => Finding::problem(Surroundings::Repository, "git-hook", hook.sentence())
+            .advice(hook.advice())
+            .remedy(Remedy::GitHook { hook: hook.name }),
     })
 }
 
@@ -207,7 +251,9 @@ fn leftovers(repository: &Repository) -> Vec<Finding> {
         let age = duration_in_words(Duration::from_secs(file.age.as_secs()));
         let text =
             format!("`{path}` was left {age} ago by a git that is gone, and git refuses to work there");
-        Finding::problem(about, "leftovers", text).advice(format!("`rm -f {}`", shell_word(&path)))
+        Finding::problem(about, "leftovers", text)
+            .advice(format!("`rm -f {}`", shell_word(&path)))
+            .remedy(Remedy::RemoveFile { path: file.path.clone() })
     };
     let mut findings: Vec<Finding> = locks.into_iter().map(lock).collect();
     if !parts.is_empty() {
@@ -218,16 +264,32 @@ fn leftovers(repository: &Repository) -> Vec<Finding> {
                 .advice("`checkstone snapshot prune` removes those of snapshots, and `git gc` the others when they are two weeks old"),
         );
     }
+    for file in interrupted_writes(repository) {
+        let path = file.path.to_string_lossy();
+        let text = format!("`{path}` was left by a restore or save that was interrupted");
+        findings.push(
+            Finding::note(about, "leftovers", text)
+                .advice(format!("`rm -f {}`", shell_word(&path)))
+                .remedy(Remedy::RemoveFile { path: file.path.clone() }),
+        );
+    }
+    findings
+}
+
+/// What a restore or save of ours was writing in the working tree when it was interrupted.
+fn interrupted_writes(repository: &Repository) -> Vec<LeftoverFile> {
     let pending = changes::start_in(repository.clone(), &environment::git().within(GIT_LIMIT));
     let set = pending.and_then(|pending| pending.change_set(Request::Worktree));
     let paths = set.map(|set| set.files).unwrap_or_default().into_iter().map(|file| file.path);
-    for file in keeping::interrupted_writes(&repository.root, paths, SystemTime::now()) {
-        let path = file.path.to_string_lossy();
-        let text = format!("`{path}` was left by a restore or save that was interrupted");
-        findings
-            .push(Finding::note(about, "leftovers", text).advice(format!("`rm -f {}`", shell_word(&path))));
-    }
-    findings
+    keeping::interrupted_writes(&repository.root, paths, SystemTime::now())
+}
+
+/// What may be removed: it was left by a process that is gone, and it is in the way.
+pub(crate) fn removable_files(repository: &Repository) -> Vec<LeftoverFile> {
+    let locks = keeping::leftover_files(repository, SystemTime::now())
+        .into_iter()
+        .filter(|file| file.kind == LeftoverKind::Lock);
+    locks.chain(interrupted_writes(repository)).collect()
 }
 
 /// Only where an agent itself asks.

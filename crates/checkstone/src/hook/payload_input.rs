@@ -8,22 +8,28 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 const LARGEST: usize = 64 * 1024 * 1024;
 
-/// A client that has not written its payload by then will not.
+/// A client that has written nothing for so long will not write more.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// And one that writes on and on is not waited for any longer.
+const LONGEST: Duration = Duration::from_secs(10);
+/// Between two pieces of one payload.
+const PAUSE: Duration = Duration::from_millis(20);
 
 pub(crate) fn read() -> Vec<u8> {
     let stdin = std::io::stdin();
     let mut bytes = Vec::with_capacity(4 * 1024);
     // Payloads are small, and fresh memory costs time before git can start.
     let mut chunk = [0; 4 * 1024];
-    let deadline = Instant::now() + PATIENCE;
-    while bytes.len() < LARGEST {
-        // What was written may be all there is, though the pipe stays open.
-        if !is_ready(&stdin, Duration::ZERO) {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if is_whole(&bytes) || !is_ready(&stdin, left) {
+    let deadline = Instant::now() + LONGEST;
+    let mut looked_at = 0;
+    while bytes.len() < LARGEST && Instant::now() < deadline {
+        // What was written may be all there is, though the pipe stays open. Looked at again only when there is twice as much or
+        // nothing comes, since a large payload comes in thousands of pieces.
+        if !is_ready(&stdin, Duration::ZERO) && (bytes.len() >= 2 * looked_at || !is_ready(&stdin, PAUSE)) {
+            if is_whole(&bytes) || !is_ready(&stdin, PATIENCE) {
                 break;
             }
+            looked_at = bytes.len();
         }
         // Past the buffer of the standard library: what lay there, `poll` would not see.
         match rustix::io::read(&stdin, &mut chunk) {

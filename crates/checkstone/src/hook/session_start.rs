@@ -15,13 +15,12 @@ use transcript::visible;
 use workflow::StateDirectory;
 
 /// The agent is told more; the person only needs to know that it was.
-const TO_PERSON: &str = "[checkstone] Unfinished work was found here, and the agent was told where it goes on (`checkstone status`).";
+const TO_PERSON: &str = "[checkstone] Unfinished work was found here, and the agent was told where to resume it (`checkstone status`).";
 
 /// Longer than any session is gone on with.
 const WHOLE_SESSION: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
-pub(crate) fn tell(event: &ClientEvent, source: &str) -> Answer {
-    let workplace = Workplace::find(&event.cwd, event.settings.user_file.as_deref());
+pub(crate) fn tell(event: &ClientEvent, source: &str, workplace: Workplace) -> Answer {
     if workplace.is_switched_off() {
         return Answer::Pass;
     }
@@ -75,8 +74,8 @@ fn unfinished_run(project: &Path, noted: &NotedRun) -> Option<String> {
     // In progress, and in nobody's hands: its supervisor was lost.
     let state = if noted.state == RunState::InProgress.name() { "INTERRUPTED" } else { &noted.state };
     Some(format!(
-        "The run `{run}` of `{title}` is {state} and can be resumed: `checkstone resume {word}` goes on exactly where it \
-         stopped; stages that completed are not run again.",
+        "The run `{run}` of `{title}` is {state} and can be resumed: `checkstone resume {word}` continues exactly where \
+         it stopped; completed stages are not run again.",
         word = text::shell_word(&noted.run),
         run = visible(&noted.run),
         title = visible(&noted.title),

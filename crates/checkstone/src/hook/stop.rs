@@ -4,12 +4,12 @@ use agents::Answer;
 use autosave::{SavingStop, Wish};
 use stop::{ClientEvent, Delivery, JudgedStop, Purpose, Stop, UnjudgedStop, Workplace};
 
-use super::told;
+use super::{prompt, told};
 use crate::saving_environment;
 
 /// The decision for the client that waits for it.
-pub(crate) fn decide(event: ClientEvent) -> Answer {
-    let (stop, wish) = judge(event);
+pub(crate) fn decide(event: ClientEvent, workplace: Workplace) -> Answer {
+    let (stop, wish) = judge(event, workplace);
     match (stop, wish) {
         (Stop::Settled { answer, unjudged: None, .. }, _) => answer,
         (Stop::Settled { answer, unjudged: Some(unjudged), .. }, _) => {
@@ -20,11 +20,20 @@ pub(crate) fn decide(event: ClientEvent) -> Answer {
         }
         (Stop::Judged(mut judged), wish) => {
             judged.note_shared_files();
-            let note = told::at_stop(&mut judged.journal, &judged.event);
+            // The next turn of a client that tells of no prompt begins here, unless this one goes on.
+            let next = judged.turn.known.is_unannounced.then(|| judged.event.clone());
+            let note = match &next {
+                Some(_) => told::at_prompt(&mut judged.journal, &judged.event, Some(&judged.case.root)),
+                None => told::at_stop(&mut judged.journal, &judged.event),
+            };
             let answer = match wish {
                 Some(wish) => saving(*judged, wish).conclude(),
                 None => judged.conclude(Delivery::Sure),
             };
+            if let Some(next) = next.filter(|_| !answer.is_hold()) {
+                let workplace = Workplace::find(&next.cwd, next.settings.user_file.as_deref());
+                prompt::expect(next, workplace);
+            }
             answer.with_note(note)
         }
     }
@@ -32,7 +41,8 @@ pub(crate) fn decide(event: ClientEvent) -> Answer {
 
 /// Saves what the session did, where no stop tells it: before a compaction, and at the end of the session.
 pub(crate) fn save_without_stop(event: ClientEvent, reason: autosave::Reason) {
-    if let (Stop::Judged(judged), Some(wish)) = judge(event) {
+    let workplace = Workplace::find(&event.cwd, event.settings.user_file.as_deref());
+    if let (Stop::Judged(judged), Some(wish)) = judge(event, workplace) {
         saving(*judged, wish).save(reason);
     }
 }
@@ -42,8 +52,7 @@ fn saving(judged: JudgedStop, wish: Wish) -> SavingStop {
     SavingStop { judged, wish, saving }
 }
 
-fn judge(event: ClientEvent) -> (Stop, Option<Wish>) {
-    let workplace = Workplace::find(&event.cwd, event.settings.user_file.as_deref());
+fn judge(event: ClientEvent, workplace: Workplace) -> (Stop, Option<Wish>) {
     let wish = Wish::of(&workplace, &event.cwd, &saving_environment::switches());
     let purpose = if wish.is_some() { Purpose::VerdictAndSave } else { Purpose::Verdict };
     (stop::judge(event, workplace, purpose), wish)

@@ -45,6 +45,6 @@ fn look(
 
 fn log_failure(event: &ClientEvent, looked: Result<(), JournalError>) {
     if let Err(error) = looked {
-        event.log("switch", &format!("where the hooks are registered is not known: {error}"));
+        event.log("switch", &format!("cannot tell where the hooks are registered: {error}"));
     }
 }

@@ -56,7 +56,7 @@ impl OpenQuestions {
             let asked = context.peer.create_elicitation(question(line, folder)?);
             let answer = tokio::select! {
                 answer = asked => answer.map_err(|error| refused(&error.to_string()))?,
-                () = context.ct.cancelled() => return Err(CommandError::interrupted("the call was taken back")),
+                () = context.ct.cancelled() => return Err(CommandError::interrupted("the call was cancelled")),
             };
             Some(answer)
         } else {
@@ -103,15 +103,15 @@ fn question(line: &ToolCommand, folder: &Path) -> Result<ElicitRequestParams, Co
         "properties": {ANSWER: {
             "type": "boolean",
             "title": "Restore",
-            "description": "Bring the files back as the snapshot has them",
+            "description": "Restore the files as the snapshot has them",
             "default": false,
         }},
         "required": [ANSWER],
     });
     let words: Vec<_> = line.words.iter().map(|word| text::shell_word(word)).collect();
     let message = format!(
-        "The agent wants to run `checkstone {}` in `{}`. It writes over files of the working tree; a snapshot of what is there \
-         now is taken first, and `checkstone snapshot restore --undo` brings that back.",
+        "The agent wants to run `checkstone {}` in `{}`. It overwrites files of the working tree; a snapshot of the current \
+         state is taken first, and `checkstone snapshot restore --undo` restores that.",
         words.join(" "),
         folder.display(),
     );

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::CommandFactory as _;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ErrorData, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, ErrorData,
+    Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -21,7 +21,7 @@ use crate::error::CommandError;
 use crate::mcp_settings::McpSettings;
 
 const INSTRUCTIONS: &str = "checkstone verifies what you did before you stop. Before you say that you are done, call `check`: it \
-    names the steps that are still asked for, in this repository's own commands. `unproven` lists what no run has proven yet.";
+    lists the steps that are still required, in this repository's own commands. `unproven` lists what no run has proven yet.";
 
 #[derive(Debug)]
 pub(super) struct McpServer {
@@ -102,6 +102,28 @@ impl ServerHandler for McpServer {
         };
         let answer = self.called(tool, &request, &context).await;
         Ok(answer.unwrap_or_else(|error| refusal(&error).into()))
+    }
+
+    /// A method that is not known, or whose parameters are not of its form.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(match request.method.as_str() {
+            "tools/call" => {
+                let form = "`tools/call` needs a text `name`; `arguments` must be an object if given";
+                ErrorData::invalid_params(form, None)
+            }
+            known @ ("initialize" | "ping" | "tools/list") => {
+                ErrorData::invalid_params(format!("the parameters of `{known}` are not understood"), None)
+            }
+            unknown => {
+                let message =
+                    format!("there is no method `{}`: this server has tools only", visible(unknown));
+                ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
+            }
+        })
     }
 
     async fn on_roots_list_changed(&self, _: NotificationContext<RoleServer>) {

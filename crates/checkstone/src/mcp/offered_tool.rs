@@ -69,6 +69,7 @@ impl OfferedTool {
             let id = argument.get_id().as_str();
             let is_ours = ["help", "json", "repo", "version"].contains(&id);
             !is_ours
+                && !argument.is_global_set()
                 && match row.offered {
                     Offered::AllBut(ids) => !ids.contains(&id),
                     Offered::Only(ids) => ids.contains(&id),
@@ -145,7 +146,7 @@ fn positional(given: Vec<(&OfferedArgument, Vec<String>)>) -> Result<Vec<String>
             return Err(CommandError::usage(format!("`{}` needs `{}`", argument.name, earlier.name)));
         }
         if let (Some(_), Some(value)) = (&last, values.iter().find(|value| value.starts_with('-'))) {
-            return Err(CommandError::usage(format!("`{value}` is no `{}`", argument.name)));
+            return Err(CommandError::usage(format!("`{value}` is not a valid `{}`", argument.name)));
         }
         words.extend(values);
     }
@@ -359,7 +360,7 @@ impl FileClaim {
         } else {
             return Ok(());
         };
-        Err(CommandError::refused(format!("`{}` is not as you say: it {differs}", self.path))
+        Err(CommandError::refused(format!("`{}` does not match: it {differs}", self.path))
             .hint("save it as it is now, or make it again"))
     }
 }

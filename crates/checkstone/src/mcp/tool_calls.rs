@@ -15,7 +15,6 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 
 use super::offered_tool::ToolCommand;
-use crate::background;
 use crate::error::CommandError;
 
 /// The longest that a command may take: checks of a policy, a preview deployment.
@@ -57,7 +56,7 @@ impl ToolCalls {
         folder: PathBuf,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, CommandError> {
-        let gone = || CommandError::interrupted("the call was taken back");
+        let gone = || CommandError::interrupted("the call was cancelled");
         let place = tokio::select! {
             place = Arc::clone(&self.places).acquire_owned() => place.map_err(|_| gone())?,
             () = context.ct.cancelled() => return Err(gone()),
@@ -94,7 +93,7 @@ struct RunningChild {
 
 impl RunningChild {
     fn run(&self, line: &ToolCommand, folder: &Path) -> Result<Ended, CommandError> {
-        let mut command = Command::new(background::own_program()?);
+        let mut command = Command::new(machine::own_program()?);
         command.args(&line.words).current_dir(folder);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let interruption = Some(Arc::clone(&self.is_unwanted));

@@ -73,13 +73,13 @@ fn scripts_beside_code_that_can_be_verified_are_asked_for() {
     insta::assert_snapshot!(asked(&[("go.mod", "module a\n"), ("main.go", "package main\n"), script]), @r#"
     presets = ["go","shell"]
     I will ask for `go build ./...` after changes to Go code, because it can be built and has no tests.
-    I will ask for `bash -n` after changes to shell scripts, because a script that nobody ran may not even parse.
+    I will ask for `bash -n` after changes to shell scripts, because a script that was never run may not even parse.
     "#);
     let script = ("bin/deploy", "#!/usr/bin/env bash\nset -e\n");
     insta::assert_snapshot!(asked(&[("go.mod", "module a\n"), ("main.go", "package main\n"), script, ("LICENSE", "#\n")]), @r#"
     presets = ["go","shell"]
     I will ask for `go build ./...` after changes to Go code, because it can be built and has no tests.
-    I will ask for `bash -n` after changes to shell scripts, because a script that nobody ran may not even parse.
+    I will ask for `bash -n` after changes to shell scripts, because a script that was never run may not even parse.
     "#);
 }
 
@@ -210,14 +210,14 @@ fn code_is_verified_by_programs_of_its_language() {
     let rust = [("Cargo.toml", ""), ("src/main.rs", ""), ("scripts/release.py", ""), ("scripts/site.js", "")];
     insta::assert_snapshot!(asked(&rust), @r#"
     presets = ["rust"]
-    I will ask for `cargo test` after changes to Rust code, because that is how such code is tested.
+    I will ask for `cargo test` after changes to Rust code, because that is the usual way to test it.
     "#);
     let lint = "lint:\n\truff check scripts\n\tcargo clippy\n";
     let linted = [("Makefile", lint), ("Cargo.toml", ""), ("src/main.rs", ""), ("scripts/release.py", "")];
     insta::assert_snapshot!(asked(&linted), @r#"
     presets = ["python","rust"]
     I will ask for `make lint` after changes to Python code, because the Makefile has a target `lint`.
-    I will ask for `cargo test` after changes to Rust code, because that is how such code is tested.
+    I will ask for `cargo test` after changes to Rust code, because that is the usual way to test it.
     "#);
 }
 
@@ -332,19 +332,19 @@ fn that_nothing_is_asked_for_is_said_plainly() {
     status: gate        on, but nothing is asked for in this repository
     status: policy      checkstone.toml: nothing is asked for in this repository: no category of the policy requires anything (`checkstone doctor`)
 
-    init:   · checkstone.toml: `[folder]/repo/checkstone.toml` is there and stays as it is
+    init:   · checkstone.toml: `[folder]/repo/checkstone.toml` exists and is left unchanged
     init:     → nothing is asked for in this repository: I found no tests, type check, build or linter for its Python code; if there is a command that verifies it, name it in an action of your own in `checkstone.toml`
     doctor: – policy     `checkstone.toml`, preset python: nothing is asked for in this repository: I found no tests, type check, build or linter for its Python code → if there is a command that verifies it, name it in an action of your own in `checkstone.toml`
     status: gate        on, but nothing is asked for in this repository
     status: policy      checkstone.toml, preset python: nothing is asked for in this repository: I found no tests, type check, build or linter for its Python code (`checkstone doctor`)
 
-    init:   · checkstone.toml: `[folder]/repo/checkstone.toml` is there and stays as it is
+    init:   · checkstone.toml: `[folder]/repo/checkstone.toml` exists and is left unchanged
     init:     → nothing is asked for in this repository: no category of the policy requires anything; `presets = ["rust"]` in `checkstone.toml` fits what is here
     doctor: – policy     `checkstone.toml`: nothing is asked for in this repository: no category of the policy requires anything → `presets = ["rust"]` in `checkstone.toml` fits what is here
     status: gate        on, but nothing is asked for in this repository
     status: policy      checkstone.toml: nothing is asked for in this repository: no category of the policy requires anything (`checkstone doctor`)
 
-    init:   · checkstone.toml: `[folder]/repo/checkstone.toml` is there and stays as it is
+    init:   · checkstone.toml: `[folder]/repo/checkstone.toml` exists and is left unchanged
     init:     → nothing is asked for in this repository: every action that the policy requires is off; set `level` of `[action.go-tests]` to "hold" or "notify" in `checkstone.toml`
     doctor: – policy     `checkstone.toml`, preset go: nothing is asked for in this repository: every action that the policy requires is off → set `level` of `[action.go-tests]` to "hold" or "notify" in `checkstone.toml`
     status: gate        on, but nothing is asked for in this repository

@@ -66,7 +66,7 @@ fn every_turn_begins_with_one_where_the_user_wants_it() {
         lines.push(workplace.shown(&["status"]));
     }
     insta::assert_snapshot!(without_durations(lines.join("\n")), @"
-    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 snapshot: [id], 1 files not as HEAD has them, 0 older ones forgotten [[duration]]
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 snapshot: [id], 1 files that differ from HEAD, 0 older ones removed [[duration]]
     exit code: 0
     --- stdout
     gate        off: there is no policy here
@@ -76,7 +76,7 @@ fn every_turn_begins_with_one_where_the_user_wants_it() {
     state       [folder]/state
     --- stderr
 
-    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 snapshot: [id], 1 files not as HEAD has them, 0 older ones forgotten [[duration]]
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 snapshot: [id], 1 files that differ from HEAD, 0 older ones removed [[duration]]
     exit code: 0
     --- stdout
     gate        on here, but no client calls `checkstone hook` (`checkstone init`)
@@ -141,7 +141,7 @@ fn old_ones_go_by_themselves() {
     configure(&workplace, "[snapshot]\nat_turn_start = true\nkeep_for = \"0s\"\n");
     prompt(&workplace, "prompt-5");
     let lines = told(&workplace, 5);
-    insta::assert_snapshot!(without_durations(&lines[4]), @"[time] claude 9f3c2f1e-1111-4222-8333-444455556666 snapshot: [id], 1 files not as HEAD has them, 2 older ones forgotten [[duration]]");
+    insta::assert_snapshot!(without_durations(&lines[4]), @"[time] claude 9f3c2f1e-1111-4222-8333-444455556666 snapshot: [id], 1 files that differ from HEAD, 2 older ones removed [[duration]]");
     assert_eq!(turns(&list(&workplace)), [json!("prompt-5"), Value::Null]);
     workplace.git(&["gc", "--quiet", "--prune=now"]);
     let gone = found[0]["commit"].as_str().unwrap();

@@ -32,8 +32,8 @@ fn what_was_proven_stands_beside_the_commit_and_its_tree() {
             "subject": [{"name": "commit", "digest": {"gitCommit": "[hash]", "gitTree": "[hash]"}}],
             "predicateType": "urn:checkstone:proven-contents:v1",
             "predicate": {
-                "meaning": "A record of what checkstone saw when these commands ran. It is not signed: whoever can push notes \
-                    can write one.",
+                "meaning": "A record of what checkstone saw when these commands ran. It is not signed: anyone who can push \
+                    notes can write one.",
                 "program": "checkstone",
                 "attested_at": "[time]",
                 "base": "[hash]",
@@ -57,7 +57,7 @@ fn what_was_proven_stands_beside_the_commit_and_its_tree() {
     assert_eq!(machine.git(&["notes", "--ref=checkstone", "show", &tree]), line);
     // Once more adds nothing.
     let notes = machine.id("refs/notes/checkstone");
-    let known = format!("attested already  [hash]\n  python-tests: 1 file\n{RECORD}");
+    let known = format!("already attested  [hash]\n  python-tests: 1 file\n{RECORD}");
     assert_eq!(machine.shown(&["attest"]), answer(0, &known, ""));
     assert_eq!(machine.id("refs/notes/checkstone"), notes);
     // The user's own things are as they were.
@@ -88,7 +88,7 @@ fn what_is_unproven_is_counted_and_nothing_is_claimed() {
     );
     machine.write("README.md", "Words\n");
     machine.commit("Words");
-    let nothing = "nothing to attest  [hash] has nothing that needs a proof\n";
+    let nothing = "nothing to attest  [hash] has nothing that needs proof\n";
     assert_eq!(machine.shown(&["attest", "--base", "HEAD~1"]), answer(0, nothing, ""));
 }
 
@@ -156,6 +156,29 @@ fn machines_that_attest_the_same_commit_at_once_all_stay() {
     for object in [first.id("HEAD"), first.id("HEAD^{tree}")] {
         assert_eq!(work.noted(&object).len(), names.len());
     }
+}
+
+/// Whoever comes second finds what the first wrote, or writes beside it; no note is lost or torn.
+#[test]
+fn two_that_attest_in_one_clone_at_once_both_succeed() {
+    let work = SharedWork::new();
+    let machine = work.machine("first");
+    machine.branch("fix", FIXED);
+    machine.prove();
+    let both = [(); 4].map(|()| machine.checkstone(&["attest"]).start_with(""));
+    for child in both {
+        let ended = finish(child);
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{}", ended.stdout);
+    }
+    for object in [machine.id("HEAD"), machine.id("HEAD^{tree}")] {
+        let note = machine.git(&["notes", "--ref=checkstone", "show", &object]);
+        let statements: Vec<&str> = note.lines().filter(|line| !line.is_empty()).collect();
+        assert!(!statements.is_empty());
+        for statement in statements {
+            valid(&format!("{statement}\n"), "attestation.schema.json");
+        }
+    }
+    assert_eq!(machine.run(&["ci", "--base", "main"]).code, Some(0));
 }
 
 #[test]

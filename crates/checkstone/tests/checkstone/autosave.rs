@@ -7,6 +7,7 @@ mod commands;
 mod direct_execution;
 mod disks;
 mod faults;
+#[cfg(target_os = "linux")]
 mod kills;
 mod merges;
 mod occasions;

@@ -31,7 +31,7 @@ fn only_comments_changed_since_the_last_commit() {
         let value = workplace.json(&["check", "--json"], SCHEMA);
         (value["verdict"].clone(), value["reason"].clone())
     };
-    assert_eq!(judged(), (json!("pass"), json!("nothing is required for what changed")));
+    assert_eq!(judged(), (json!("pass"), json!("no action is required for these changes")));
     workplace.write("bin/deploy", "#!/bin/sh\n# Goes on after errors.\nset +e\n");
     assert_eq!(judged(), (json!("hold"), json!("missing: shell-tests")));
 }

@@ -1,8 +1,14 @@
 //! `checkstone checkpoint` as people and scripts use it.
 
+#[cfg(target_os = "linux")]
+mod disk;
+#[cfg(target_os = "linux")]
 mod faults;
+#[cfg(target_os = "linux")]
 mod power_cuts;
 pub(crate) mod project;
+#[cfg(target_os = "linux")]
+mod room;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -98,7 +104,7 @@ fn a_checkpoint_has_its_cell_in_the_notebook() {
     ✓ saved ckpt-000005-[id]: 0 artifacts, 0 new
     reports/churn/checkpoints/run-001/ckpt-000005-[id]/checkpoint.json
     --- stderr
-    warning: no cell was added to `notebooks/broken.ipynb`: `[folder]/notebooks/broken.ipynb` is not a notebook (expected ident at line 1 column 2), and nothing is written to it: move it away, or mend it
+    warning: no cell was added to `notebooks/broken.ipynb`: `[folder]/notebooks/broken.ipynb` is not a notebook (expected ident at line 1 column 2), and nothing is written to it: move it away, or fix it
     ");
     assert_eq!(fs::read_to_string(project.path("notebooks/broken.ipynb")).unwrap(), "no notebook");
     let outside = project.run(&[
@@ -131,7 +137,7 @@ fn people_are_told_what_is_wrong_and_what_is_kept() {
     exit code: 1
     --- stdout
     ✗ Size mismatch for a.csv: expected 4, got 7
-    → ckpt-000001-[id] is not valid as it lies there; its artifacts are kept, and are brought back when the run is resumed
+    → ckpt-000001-[id] is not valid as it is; its artifacts are stored, and are restored when the run is resumed
     --- stderr
     ");
     let second = project.save("S02_load_data", &["a.csv"]);
@@ -143,7 +149,7 @@ fn people_are_told_what_is_wrong_and_what_is_kept() {
     → ckpt-000002-[id] cannot be used:
         Manifest failed to parse or validate (it is not the JSON of a manifest: missing field `checkpointId` at line 1 column 2)
     ✓ ckpt-000001-[id] of run-001: S01_load_data saved, [time]
-      1 artifact would be brought back from what is kept
+      1 artifact would be restored from the store
       next stage: S02_
     --- stderr
     ");
@@ -182,7 +188,7 @@ fn mistakes_are_told_with_what_to_do() {
     exit code: 4
     --- stdout
     --- stderr
-    error: the artifacts have 4 bytes together, more than the limit of 3
+    error: the artifacts have 4 bytes in total, more than the limit of 3
     hint: leave files out, or raise the limit with `--max-size`
     exit code: 2
     --- stdout

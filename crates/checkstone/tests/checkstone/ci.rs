@@ -9,7 +9,7 @@ use crate::shared_work::{FIXED, Machine, SharedWork};
 use crate::workplace::valid;
 
 const UNPROVEN: &str = "unproven  1 file of 1 in `origin/main...[hash]` (1 commit)\n\npython-tests: Run `pytest`\n  calc.py\n\n\
-    Run it in this job with `checkstone prove -- pytest`, or where you work, and then `checkstone attest --push`.\n";
+    Run it in this job with `checkstone prove -- pytest`, or on your own machine, followed by `checkstone attest --push`.\n";
 const PROVEN_HERE: &str = "proven  1 file in `origin/main...[hash]` (1 commit)\n  python-tests: 1 file by `pytest`, run on \
     this machine\n";
 const RECORDS: &str = "Attestations are records, not proofs against a liar: they are not signed.\n";
@@ -125,7 +125,7 @@ fn a_clone_without_the_history_says_what_to_fetch() {
     author.commit("Words");
     author.git(&["push", "--quiet"]);
     let job = work.machine_with("job", &["--depth", "1", "--no-single-branch", "--branch", "fix"]);
-    let shallow = "error: this clone is shallow, and does not have the commit where `origin/main` and `HEAD` parted\nhint: fetch the \
+    let shallow = "error: this clone is shallow, and does not have the commit where `origin/main` and `HEAD` diverged\nhint: fetch the \
         whole history: `git fetch --unshallow`, `fetch-depth: 0` for `actions/checkout`, `GIT_DEPTH: 0` in GitLab\n";
     assert_eq!(job.shown(&["ci"]), answer(3, "", shallow));
     job.git(&["fetch", "--quiet", "--unshallow"]);
@@ -141,7 +141,7 @@ fn a_clone_without_the_history_says_what_to_fetch() {
     let unknown = "error: there is no commit `nope` here\nhint: fetch it first, or name another one\n";
     assert_eq!(job.shown(&["ci", "--base", "nope"]), answer(3, "", unknown));
     job.git(&["remote", "remove", "origin"]);
-    let nothing = "error: nothing says which branch the commits are to be merged into\nhint: name it: `checkstone ci --base main`\n";
+    let nothing = "error: cannot tell which branch the commits will be merged into\nhint: name it: `checkstone ci --base main`\n";
     assert_eq!(job.shown(&["ci"]), answer(2, "", nothing));
 }
 
@@ -154,12 +154,12 @@ fn the_policy_of_the_base_counts() {
     author.commit("No more tests");
     let changed = "The policy changes: `presets` in `checkstone.toml`. ";
     let by_base = format!(
-        "{}{changed}That of `origin/main` counts until it is merged.\n",
+        "{}{changed}The policy of `origin/main` counts until this is merged.\n",
         UNPROVEN.replace("1 commit)", "2 commits)")
     );
     assert_eq!(author.shown(&["ci"]), answer(1, &by_base, ""));
     let by_head = format!(
-        "proven  nothing in `origin/main...[hash]` (2 commits) needs a proof\n{changed}The changed one was used.\n"
+        "proven  nothing in `origin/main...[hash]` (2 commits) needs proof\n{changed}The changed policy was used.\n"
     );
     assert_eq!(author.shown(&["ci", "--policy", "head"]), answer(0, &by_head, ""));
     author.git(&["rm", "--quiet", "checkstone.toml"]);
@@ -289,6 +289,40 @@ fn reports_for_other_programs() {
         nowhere,
         "exit code: 3\n--- stdout\n--- stderr\nerror: failed to create file `no/such/folder.xml`: No such file or directory (os error 2)\n"
     );
+}
+
+/// What is inside a submodule is proven in its own repository; that the pull request takes in another commit of it asks for nothing.
+#[test]
+fn a_submodule_is_the_affair_of_its_own_repository() {
+    let work = SharedWork::new();
+    let author = work.machine("author");
+    let library = work.sandbox.path("library");
+    fs_err::create_dir(&library).unwrap();
+    let in_library = |arguments: &[&str]| work.sandbox.git(&library, arguments);
+    in_library(&["init", "--quiet", "--initial-branch=main"]);
+    let release = |text: &str| {
+        work.sandbox.write("library/lib.py", text);
+        in_library(&["add", "--all"]);
+        in_library(&["commit", "--quiet", "--message", text]);
+    };
+    release("x = 1\n");
+    let allowed = ["-c", "protocol.file.allow=always"];
+    author.git(&["switch", "--quiet", "--create", "fix"]);
+    author.git(&[&allowed[..], &["submodule", "--quiet", "add", library.to_str().unwrap(), "lib"]].concat());
+    author.commit("A library");
+    let nothing = "proven  nothing in `origin/main...[hash]` (1 commit) needs proof\n";
+    assert_eq!(author.shown(&["ci"]), answer(0, nothing, ""));
+    release("x = 2\n");
+    author.git(&[&allowed[..], &["submodule", "--quiet", "update", "--remote"]].concat());
+    author.write("calc.py", FIXED);
+    author.commit("A newer library");
+    author.git(&["push", "--quiet", "--set-upstream", "origin", "fix"]);
+    assert_eq!(author.run(&["ci"]).code, Some(1));
+    author.prove();
+    assert!(author.run(&["attest", "--push"]).succeeded());
+    // A job need not have checked the submodule out.
+    let job = job(&work, "job", "fix");
+    assert_eq!(job.shown(&["ci"]), attested("origin/main", "2 commits"));
 }
 
 /// Each example of the help does what a person would expect of it.

@@ -31,7 +31,7 @@ fn every_kind_of_error_has_its_code() {
         (
             &["run", "--new", "pipeline", "plan.toml"],
             4,
-            "error: `plan.toml` exists already and is not overwritten\n\
+            "error: `plan.toml` already exists and is not overwritten\n\
              hint: name another file: `checkstone run --new pipeline other.toml`\n",
         ),
         (

@@ -84,10 +84,10 @@ fn a_verdict_that_its_inputs_do_not_give_is_told() {
       Rust code: src/lib.rs
 
     Actions
-      ✗ rust-tests: Run `cargo test` (it may have written what changed itself)
+      ✗ rust-tests: Run `cargo test` (it may have made the changes itself)
 
     Observations
-      ! `./generate` does not count for `rust-tests`: it may have written what changed itself
+      ! `./generate` does not count for `rust-tests`: it may have made the changes itself
         (line 2)
 
     Message to the agent
@@ -98,19 +98,18 @@ fn a_verdict_that_its_inputs_do_not_give_is_told() {
       │ 1. Run `cargo test` (rust-tests)
       │
       │ Observations:
-      │ - `./generate` does not count for `rust-tests`: it may have written what changed
-      │ itself
+      │ - `./generate` does not count for `rust-tests`: it may have made the changes itself
       │
-      │ If a step cannot be done here, say so in a line of its own:
+      │ If a step cannot be done here, say so on a line of its own:
       │ `checkstone: cannot ACTION: REASON` (actions: rust-tests).
 
     transcript: complete, understood 4 of 4 records
 
     Rules
-      fired      missing-action, rust-tests: it may have written what changed itself
+      fired      missing-action, rust-tests: it may have made the changes itself
       suppressed wide-blast-radius, 1 changed file: at most 3 top-level folders
 
-    ✗ the recorded inputs do not give this verdict any more
+    ✗ the recorded inputs no longer give this verdict
       judged again it is `hold`: missing: rust-tests
     [timings]
 
@@ -163,14 +162,14 @@ fn rules_that_were_not_asked_are_not_told() {
     insta::assert_snapshot!(without_durations(&text), @"
     Verdict 1 of [time], claude, session 9f3c2f1e-1111-4222-8333-444455556666
 
-    pass  a short turn, or its beginning is not known
+    pass  the turn was short, or its start is unknown
 
     transcript: complete, understood 4 of 4 records
 
     Rules
-      no rule was asked: the reason above was enough
+      no rule was evaluated: the reason above was enough
 
-    ✓ judged again from what was recorded: the same, bit for bit
+    ✓ judged again from the recorded inputs: the same, bit for bit
     [timings]
     ");
 }
@@ -208,7 +207,7 @@ fn checks_are_told_with_how_they_ended() {
       suppressed wide-blast-radius, 1 changed file: at most 3 top-level folders
       failed     check `echo no; exit 1`
 
-    ✓ judged again from what was recorded: the same, bit for bit
+    ✓ judged again from the recorded inputs: the same, bit for bit
     [timings]
     ");
 }

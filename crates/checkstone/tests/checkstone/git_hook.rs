@@ -101,7 +101,7 @@ fn what_is_unproven_is_not_pushed_until_it_is_proven() {
             "  calc.py  since 0000-00-00T00:00:00Z, claude",
             "",
             "`checkstone prove -- pytest` runs it and records what it proves.",
-            "To push all the same: `git push --no-verify`",
+            "To push anyway: `git push --no-verify`",
         ]
     );
     assert!(!said(&git(&world, &["push", "--quiet", "--dry-run", "origin", "main"])).0);
@@ -163,7 +163,7 @@ fn what_is_unproven_is_not_committed() {
     for how in refused {
         let (went, lines) = said(&git(&world, &[&commit[..], how].concat()));
         assert_eq!((went, lines[0].as_str()), (false, "unproven  1 file of 1"), "{how:?}");
-        assert_eq!(lines.last().unwrap(), "To commit all the same: `git commit --no-verify`");
+        assert_eq!(lines.last().unwrap(), "To commit anyway: `git commit --no-verify`");
     }
     world.write("notes.md", "More\n");
     world.git(&["add", "notes.md"]);
@@ -278,7 +278,7 @@ fn the_hook_fails_open() {
     assert_eq!(
         line,
         format!(
-            "git hook    `{}` calls `{shown}`, which is not there: nothing is verified before a push",
+            "git hook    `{}` calls `{shown}`, which does not exist: nothing is verified before a push",
             file.display()
         )
     );
@@ -300,12 +300,16 @@ fn the_hook_fails_open() {
 #[test]
 fn what_cannot_hold_the_lines_is_left_as_it_is() {
     for (text, mode, why) in [
-        ("#!/usr/bin/env python3\nprint(1)\n", 0o755, "is no shell script, so it stays as it is"),
-        ("#!/bin/sh\nexit 1\n", 0o644, "is not executable, so git does not run it; make it so, or remove it"),
+        ("#!/usr/bin/env python3\nprint(1)\n", 0o755, "is not a shell script, so it is left unchanged"),
+        (
+            "#!/bin/sh\nexit 1\n",
+            0o644,
+            "is not executable, so git does not run it; make it executable, or remove it",
+        ),
         (
             "#!/bin/sh\n# >>> checkstone >>>\nexit 1\n",
             0o755,
-            "has our first line and not our last one, `# <<< checkstone <<<`",
+            "has our first line but not our last one, `# <<< checkstone <<<`",
         ),
     ] {
         let world = published();

@@ -257,12 +257,12 @@ fn what_is_no_document_is_said_in_one_sentence() {
     --- stdout
     ✗ request ␛[2J is rejected
       problem  `phase` is missing: it is one of `research`, `write`, `validate`, `parallel`
-      problem  `mode` is `␛]0;x␇`: it has to be one of `plan`, `code`, `ui`, `docs`, `eval`,
+      problem  `mode` is `␛]0;x␇`: it must be one of `plan`, `code`, `ui`, `docs`, `eval`,
                `reconcile`, `research`
       problem  `instructions` is missing: say it in a few words
       problem  `expected_output` is missing: it is one of `structured_findings`,
                `files_changed`, `validation_result`, `aggregated_results`
-      problem  `context` is missing: an object with what the sub-agent has to know
+      problem  `context` is missing: an object with what the sub-agent must know
     --- stderr
     ");
     let value: Value = valid(&workplace.run(&["handoff", "check", "list.json", "--json"]).stdout, CHECK);

@@ -16,6 +16,7 @@ mod switches;
 mod tmux;
 mod traces;
 mod turns;
+mod unannounced_turns;
 pub(crate) mod world;
 
 use sandbox::RunToEnd as _;

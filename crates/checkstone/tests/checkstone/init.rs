@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use sandbox::{Answer, RunToEnd as _, redacted};
 use serde_json::{Value, json};
 
+use crate::program::without_clients;
 use crate::trust::terminal;
 use crate::workplace::{Workplace, valid};
 
@@ -132,7 +133,7 @@ fn what_a_person_sees() {
     insta::assert_snapshot!("init_dry_run_of_claude", shown(&["init", "--dry-run", "--agent", "claude"]));
     insta::assert_snapshot!("init", home.told(&["init", "--yes", "--diff"]));
     insta::assert_snapshot!("init_again", shown(&["init"]));
-    insta::assert_snapshot!("init_help", home.run(&["init", "--help"]).to_string());
+    insta::assert_snapshot!("init_help", without_clients(&home.run(&["init", "--help"]).to_string()));
     insta::assert_snapshot!(
         "init_policy",
         std::fs::read_to_string(home.workplace.repo().join("checkstone.toml")).unwrap()
@@ -226,8 +227,8 @@ fn what_is_no_plain_file_of_ones_own_stays_as_it_is() {
     insta::assert_snapshot!(redacted(&answer), @"
     exit code: 4
     --- stdout
-    ✗ Claude Code: `[folder]/home/.claude/settings.json` is not a regular file; put that right and run `init` again
-    · checkstone.toml: `[folder]/repo/checkstone.toml` is there and stays as it is
+    ✗ Claude Code: `[folder]/home/.claude/settings.json` is not a regular file; fix that and run `init` again
+    · checkstone.toml: `[folder]/repo/checkstone.toml` exists and is left unchanged
     --- stderr
     ");
 }
@@ -243,13 +244,13 @@ fn a_link_into_a_dotfiles_repository_stays_a_link() {
     exit code: 0
     --- stdout
     ✓ Claude Code: registered in `[folder]/home/.claude/settings.json`
-      → it is a link; `[folder]/home/dotfiles/claude.json` is written
-      → what was there is kept in `[folder]/state/backups/[hash].json`
+      → it is a link to `[folder]/home/dotfiles/claude.json`, which is written
+      → the previous version is kept in `[folder]/state/backups/[hash].json`
     ✓ checkstone.toml: written, presets rust
-      → I will ask for `cargo test` after changes to Rust code, because that is how such code is tested.
-    `[folder]/bin/checkstone` is in a build folder, and gone after `cargo clean`: for good use, install the program first and run `init` from there.
+      → I will ask for `cargo test` after changes to Rust code, because that is the usual way to test it.
+    `[folder]/bin/checkstone` is in a build folder, and will be gone after `cargo clean`: install the program first, and run `init` from there.
     Next: `checkstone doctor` proves that the hooks fire. `checkstone uninstall` undoes all of this.
-    Optional: `at_turn_start = true` under `[snapshot]` in `~/.config/checkstone/config.toml` keeps the working tree at every prompt. It costs one `git status` and reads what is not committed, here 1 file (762 B), while the agent goes on.
+    Optional: `at_turn_start = true` under `[snapshot]` in `~/.config/checkstone/config.toml` saves the working tree at every prompt. It costs one `git status` and reads what is not committed, here 1 file (763 B), while the agent works.
     --- stderr
     ");
     assert!(home.path(FILES[0]).is_symlink());
@@ -294,14 +295,14 @@ fn hooks_that_are_switched_off_and_packages_are_told() {
     exit code: 0
     --- stdout
     ✓ Codex CLI: registered in `[folder]/home/.codex/hooks.json`
-      → Codex takes no notice of `hooks.json` as long as `$schema` is in it: take it out
-      → Codex runs no hook that you have not allowed: start `codex` and choose “Trust all and continue” where it says “Hooks need review”, or type `/hooks`
-      → what was there is kept in `[folder]/state/backups/[hash].json`
+      → Codex ignores `hooks.json` as long as `$schema` is in it: remove it
+      → Codex runs no hook that you have not allowed: start `codex` and choose “Trust all and continue” when it shows “Hooks need review”, or type `/hooks`
+      → the previous version is kept in `[folder]/state/backups/[hash].json`
     ✓ checkstone.toml: written, presets rust
-      → I will ask for `cargo test` after changes to Rust code, because that is how such code is tested.
-    `[folder]/bin/checkstone` is in a build folder, and gone after `cargo clean`: for good use, install the program first and run `init` from there.
+      → I will ask for `cargo test` after changes to Rust code, because that is the usual way to test it.
+    `[folder]/bin/checkstone` is in a build folder, and will be gone after `cargo clean`: install the program first, and run `init` from there.
     Next: `checkstone doctor` proves that the hooks fire. `checkstone uninstall` undoes all of this.
-    Optional: `at_turn_start = true` under `[snapshot]` in `~/.config/checkstone/config.toml` keeps the working tree at every prompt. It costs one `git status` and reads what is not committed, here 1 file (762 B), while the agent goes on.
+    Optional: `at_turn_start = true` under `[snapshot]` in `~/.config/checkstone/config.toml` saves the working tree at every prompt. It costs one `git status` and reads what is not committed, here 1 file (763 B), while the agent works.
     --- stderr
     ");
     let home = Home::new();
@@ -342,7 +343,7 @@ fn the_clients_folders_are_found_as_the_clients_find_them() {
     for folder in [".claude", ".gemini", ".codex"] {
         std::fs::remove_dir(home.path(folder)).unwrap();
     }
-    insta::assert_snapshot!("init_no_client", home.told(&["init", "--yes"]));
+    insta::assert_snapshot!("init_no_client", without_clients(&home.told(&["init", "--yes"])));
     let output = home
         .command(&["init", "--yes", "--agent", "claude", "--agent", "gemini", "--agent", "codex"])
         .env("CLAUDE_CONFIG_DIR", home.path("c"))
@@ -364,7 +365,11 @@ fn the_clients_folders_are_found_as_the_clients_find_them() {
 #[test]
 fn a_project_has_settings_of_its_own() {
     let home = Home::new();
-    insta::assert_snapshot!("init_project", home.told(&["init", "--yes", "--project"]));
+    let told = home.told(&["init", "--yes", "--project"]);
+    // The settings name the program, and so a folder whose name is not always as long.
+    let (before, after) = told.split_once("here 4 files (").unwrap();
+    let (_, after) = after.split_once(')').unwrap();
+    insta::assert_snapshot!("init_project", format!("{before}here 4 files ([size]){after}"));
     assert!(FILES.iter().all(|file| !home.path(file).exists()));
     for file in FILES {
         assert!(home.workplace.repo().join(file).is_file());

@@ -130,8 +130,8 @@ fn who_cannot_be_told_stops_nothing() {
     --- stdout
     implement (parser), new: validation is complete; next phase: implementation
     --- stderr
-    warning: `http://[server]` was not told: http://[server] cannot be reached: the connection was refused
-    hint: the workflow is saved; running the command again would tell all others twice
+    warning: `http://[server]` was not notified: http://[server] cannot be reached: the connection was refused
+    hint: the workflow is saved; running the command again would notify all others twice
     warning: BAS-6 was not updated: Linear does not accept the token (HTTP 401)
     hint: the workflow is saved; run `checkstone workflow start implement --feature parser` to send it again
     ");
@@ -192,7 +192,7 @@ fn s9_tokens_in_any_spelling_are_no_policy_and_are_not_recorded() {
         assert_eq!(workplace.held_turn(&[])["decision"], "block", "{user}");
         assert_eq!(
             workplace.shown(&["policy", "check"]),
-            "exit code: 0\n--- stdout\n✓ the policy is sound (detected presets)\n--- stderr\n",
+            "exit code: 0\n--- stdout\n✓ the policy is valid (detected presets)\n--- stderr\n",
             "{user}"
         );
         assert_eq!(workplace.run(&["explain"]).code, Some(0), "{user}");

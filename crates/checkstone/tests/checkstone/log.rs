@@ -1,8 +1,12 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;
 
-use crate::workplace::Workplace;
-use sandbox::without_durations;
+use sandbox::{RunToEnd as _, without_durations};
+use serde_json::{Value, json};
+
+use crate::hook::session::Session;
+use crate::hook::world::{PYTHON, RUN_TESTS, World};
+use crate::workplace::{Workplace, valid};
 
 fn append(workplace: &Workplace, lines: std::ops::Range<u32>) {
     for number in lines {
@@ -62,4 +66,53 @@ fn following_goes_on_over_a_rotation_until_ended() {
     let status = child.wait().unwrap();
     assert_eq!(told, "");
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(15));
+}
+
+/// Whether turns were recorded as they took place or are replayed from their transcripts, they add up to the same.
+#[test]
+fn the_journal_and_a_replay_add_up_to_the_same() {
+    let world = World::new(PYTHON);
+    let fixed = |number: u32| format!("def add(a, b):\n    return a + b + {number} - {number}\n");
+    let mut session = Session::new(&world, "claude");
+    // Held, and then tested.
+    session.prompt("Fix add");
+    session.edit("calc.py", &fixed(1));
+    assert_eq!(session.stop("Done.").holds(), RUN_TESTS);
+    session.receive(RUN_TESTS);
+    session.test();
+    session.stop("Tested.");
+    // Nothing changed.
+    session.prompt("Thanks");
+    session.stop("You are welcome.").passes();
+    // Held, and not tested.
+    session.prompt("Fix it again");
+    session.edit("calc.py", &fixed(2));
+    session.stop("Done.").holds();
+    session.receive(RUN_TESTS);
+    session.stop("Done, really.").notifies();
+
+    let json = |arguments: &[&str], schema: &str| {
+        let answer = world.checkstone(arguments).answer();
+        assert_eq!((answer.code, answer.stderr.as_str()), (Some(0), ""));
+        valid(&answer.stdout, schema);
+        serde_json::from_str::<Value>(&answer.stdout).unwrap()
+    };
+    let recorded = json(&["log", "--stats", "--json"], "log-stats.schema.json");
+    let replayed = json(&["replay", "--json", session.transcript.to_str().unwrap()], "replay.schema.json");
+    let counts = json!({ "total": 3, "hold": 2, "notify": 0, "pass": 1, "not_judged": 0, "held": 2, "then_tested": 1 });
+    assert_eq!(recorded["turns"], counts, "{recorded:#}");
+    for part in ["turns", "agents", "projects", "days"] {
+        assert_eq!(recorded[part], replayed[part], "{part}");
+    }
+
+    let shown = world.checkstone(&["log", "--stats", "--repo", "."]).answer().stdout;
+    let (first, rest) = shown.split_once('\n').unwrap();
+    assert!(first.starts_with("3 turns, 2"), "{first}");
+    assert_eq!(
+        rest,
+        "       2  held\n       0  reported to the person\n       1  passed silently\n       0  not judged\n\n\
+         Of 2 turns held, 1 then ran the tests, or whatever else was missing.\n"
+    );
+    let nothing = world.checkstone(&["log", "--stats", "--since", "2200-01-01"]).answer().stdout;
+    assert_eq!(nothing, "0 turns\n");
 }

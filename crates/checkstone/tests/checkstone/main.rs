@@ -20,6 +20,7 @@ mod ci;
 mod ci_packages;
 mod demo;
 mod doctor;
+mod documented_commands;
 mod exit_codes;
 mod explain;
 mod git_hook;
@@ -41,9 +42,12 @@ mod loopback_server;
 use loopback_server as server;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod mcp_registration;
 mod one_door_to_git;
 mod policy;
 mod program;
+mod progress;
+mod prove;
 mod replay;
 mod run;
 #[cfg(feature = "schema")]

@@ -38,7 +38,7 @@ fn a_glob_that_can_match_no_file_is_warned_about() {
     assert_eq!(
         workplace.shown(&["policy", "check"]),
         "exit code: 0\n--- stdout\ncheckstone.toml:4:12: the glob `src` matches no file; write `src/**`\n\
-         ! the policy is sound, with 1 warning (checkstone.toml)\n--- stderr\n"
+         ! the policy is valid, with 1 warning (checkstone.toml)\n--- stderr\n"
     );
     let value = workplace.json(&["policy", "check", "--json"], "policy-check.schema.json");
     let warning = json!({
@@ -55,7 +55,7 @@ fn a_proof_counts_beside_evidence() {
     ));
     assert_eq!(
         workplace.shown(&["policy", "check"]),
-        "exit code: 0\n--- stdout\n✓ the policy is sound (checkstone.toml)\n--- stderr\n"
+        "exit code: 0\n--- stdout\n✓ the policy is valid (checkstone.toml)\n--- stderr\n"
     );
     let shown = workplace.shown(&["policy", "show"]);
     let proved: Vec<&str> =

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use sandbox::{RunToEnd as _, finish, redacted, shown_by_browser, wait_for};
 use serde_json::{Value, json};
 
+use crate::program::without_clients;
 use crate::workplace::Workplace;
 
 const SCHEMA: &str = "replay.schema.json";
@@ -117,7 +118,7 @@ fn every_turn_is_judged_by_the_policy_of_its_repository() {
     let workplace = Workplace::new(Some(POLICY));
     let folder = recorded(&workplace);
     let report = workplace.json(&["replay", folder.to_str().unwrap(), "--json"], SCHEMA);
-    let expected = json!({ "total": 5, "hold": 2, "notify": 1, "pass": 1, "not_judged": 1 });
+    let expected = json!({ "total": 5, "hold": 2, "notify": 1, "pass": 1, "not_judged": 1, "held": 1, "then_tested": 1 });
     assert_eq!(report["turns"], expected, "{report:#}");
     assert_eq!(report["held_then"], json!({ "turns": 1, "hold_now": 1 }));
     assert_eq!(
@@ -129,6 +130,18 @@ fn every_turn_is_judged_by_the_policy_of_its_repository() {
     assert_eq!(report["totals"]["others"], 1);
     let hold = &report["holds"][1];
     assert_eq!((&hold["prompt"], &hold["held_then"]), (&json!("Once more"), &json!(true)));
+    assert_eq!((&hold["then_tested"], &hold["project"]), (&json!(true), &json!(workplace.repo())));
+    let others: Vec<&str> =
+        report["others"].as_array().unwrap().iter().map(|turn| turn["verdict"].as_str().unwrap()).collect();
+    assert_eq!(others, ["notify", "pass"]);
+    let projects: Vec<(&Value, &Value)> = report["projects"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (&one["project"], &one["turns"]["total"]))
+        .collect();
+    let repository = json!(workplace.repo());
+    assert_eq!(projects, [(&repository, &json!(4)), (&json!("/nowhere/at/all"), &json!(1))]);
     assert_eq!(hold["verdict"]["scope"], "transcript");
     assert_eq!(hold["verdict"]["changed"][0]["files"], json!(["src/lib.rs"]));
 }
@@ -249,12 +262,12 @@ fn what_is_no_checkout_no_policy_and_no_transcript_is_reported() {
     exit code: 2
     --- stdout
     --- stderr
-    error: `[folder]/repo/checkstone.toml` is not a transcript: the content is no transcript of a known client
+    error: `[folder]/repo/checkstone.toml` is not a transcript: the content is not a transcript of a known client
     hint: Claude Code keeps transcripts in `~/.claude/projects`, Codex CLI in `~/.codex/sessions`, Gemini CLI in `~/.gemini/tmp`
     exit code: 2
     --- stdout
     --- stderr
-    error: `[folder]/repo/checkstone.toml` is not a transcript: the content is no transcript of a known client
+    error: `[folder]/repo/checkstone.toml` is not a transcript: the content is not a transcript of a known client
     hint: Claude Code keeps transcripts in `~/.claude/projects`, Codex CLI in `~/.codex/sessions`, Gemini CLI in `~/.gemini/tmp`
     ");
     // Beside sessions it is no more than a remark.
@@ -281,7 +294,7 @@ fn t6_sub_agents_belong_to_their_parents() {
     assert_eq!(report["totals"]["sessions"], 1);
     assert_eq!(
         report["turns"],
-        json!({ "total": 2, "hold": 1, "notify": 1, "pass": 0, "not_judged": 0 }),
+        json!({ "total": 2, "hold": 1, "notify": 1, "pass": 0, "not_judged": 0, "held": 0, "then_tested": 0 }),
         "{report:#}"
     );
     assert_eq!(report["holds"][0]["prompt"], "And now?");
@@ -321,17 +334,21 @@ fn the_table_is_safe_and_nothing_is_recorded() {
     insta::assert_snapshot!(redacted(&shown), @r#"
     5 turns in 2 sessions (0.0 MB)
            2  would have been held
-           1  told to the person
-           1  passed without a word
+           1  reported to the person
+           1  passed silently
            1  not judged
 
-    Rules (turns held, turns told)
+    Projects (turns: held, reported, passed, not judged)
+         2      1      1      0  [folder]/repo
+         0      0      0      1  /nowhere/at/all
+
+    Rules (turns held, turns reported)
       missing-action          2      0  ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇
 
     Actions (turns: missing, done, waived)
       rust-tests              2      1      0
 
-    1 turn was held when it took place; of these this policy would hold 1.
+    1 turn was held when it took place; in 1 of these, what was missing ran after the hold. This policy would hold 1.
 
     Would have been held
       [time] claude missing: rust-tests
@@ -391,7 +408,14 @@ fn the_page_says_what_the_json_says() {
     );
     assert_eq!(dom.matches("<details class=\"hold\"").count(), report["holds"].as_array().unwrap().len());
     // Its own script ran, and no other.
-    assert_eq!(text_behind(&dom, "<output>"), Some("2 of 2"));
+    assert_eq!(text_behind(&dom, "<output>"), Some("4 of 4"));
+    assert_eq!(count("then-tested"), turns["then_tested"].as_u64());
+    assert_eq!(
+        (dom.matches("<details class=\"notify\"").count(), dom.matches("<details class=\"pass\"").count()),
+        (1, 1)
+    );
+    let options = text_between(&dom, "<option value=\"\">every project</option>", "</select>").unwrap();
+    assert_eq!(options.matches("<option>").count(), report["projects"].as_array().unwrap().len());
     assert_eq!(text_behind(&dom, "<title>"), Some("checkstone replay"));
 }
 
@@ -399,6 +423,11 @@ fn the_page_says_what_the_json_says() {
 fn text_behind<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(mark)?;
     rest.split('<').next()
+}
+
+fn text_between<'a>(text: &'a str, mark: &str, end: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(mark)?;
+    rest.split(end).next()
 }
 
 fn number_behind(text: &str, mark: &str) -> Option<u64> {
@@ -449,7 +478,7 @@ fn completions_and_manual_pages_know_every_command() {
     std::fs::create_dir(workplace.path("man")).unwrap();
     assert!(workplace.run(&["man", workplace.path("man").to_str().unwrap()]).succeeded());
     let page = std::fs::read_to_string(workplace.path("man/checkstone-replay.1")).unwrap();
-    insta::assert_snapshot!("manual_page", page);
+    insta::assert_snapshot!("manual_page", without_clients(&page));
 }
 
 /// The same sources give the same words: no path, no date.

@@ -2,13 +2,20 @@
 
 mod aborts;
 mod bad_plans;
+#[cfg(target_os = "linux")]
 mod cluster;
+#[cfg(all(feature = "s3", target_os = "linux"))]
+mod cluster_exchange;
+#[cfg(target_os = "linux")]
 mod cluster_kills;
 mod costs;
+#[cfg(target_os = "linux")]
 mod faults;
 mod hostile;
 mod incremental;
+#[cfg(target_os = "linux")]
 mod kills;
+#[cfg(target_os = "linux")]
 mod lease;
 mod modules;
 mod moved;
@@ -20,6 +27,7 @@ mod parameters;
 mod pruned;
 #[cfg(feature = "python")]
 mod python;
+#[cfg(target_os = "linux")]
 mod random;
 mod reported;
 mod resources;
@@ -201,7 +209,7 @@ fn the_plan_that_is_written_runs() {
     assert_eq!(project.output(&["run", "--new", "pipeline", "mine.toml"]).code, Some(4));
     assert_eq!(project.output(&["run", "--new", "nothing", "other.toml"]).code, Some(2));
     let checked = project.output(&["run", "mine.toml", "--check"]);
-    assert_eq!(checked.stdout, "`mine.toml` is sound: 4 stages\n");
+    assert_eq!(checked.stdout, "`mine.toml` is valid: 4 stages\n");
     let done = project.output(&["run", "mine.toml", "--jobs", "4", "--id", "r1"]);
     assert_eq!(done.code, Some(0), "{done:?}");
     insta::assert_snapshot!(without_durations(&done.stdout), @"
@@ -275,7 +283,7 @@ fn the_exit_status_decides_and_not_the_markers() {
     S02_claim_failure  COMPLETED
     S03_wait_behind    BLOCKED       `S01_claim_success` did not complete
     S04_kill_itself    FAILED        killed by signal 11
-    run r1 FAILED: 1 of 4 stages completed; `checkstone resume r1` goes on with it
+    run r1 FAILED: 1 of 4 stages completed; `checkstone resume r1` continues it
     ");
     assert_eq!(project.run_state(), "FAILED");
 }
@@ -308,7 +316,7 @@ fn what_is_not_there_or_not_verified_is_not_accepted() {
     S03_link_out           FAILED        plan.toml:16:17: the artifact `[folder]/repo/reports/study/r1/.attempts/S03_link_out/1/artifacts/a.txt` is a symbolic link; write a file in its place
     S05_make_folder        FAILED        its output `a` is a folder without files
     S04_pass_verification  COMPLETED
-    run r1 FAILED: 1 of 5 stages completed; `checkstone resume r1` goes on with it
+    run r1 FAILED: 1 of 5 stages completed; `checkstone resume r1` continues it
     ");
     // What it printed is where the cause is.
     let log = "reports/study/r1/.attempts/S02_fail_verification/1/verify.log";
@@ -319,7 +327,7 @@ fn what_is_not_there_or_not_verified_is_not_accepted() {
     S01_forget_output  failed: it did not write its output `a.txt` into `$CHECKSTONE_ARTIFACT_DIR` (see `reports/study/r1/.attempts/S01_forget_output/1/output.log`)
     S02_fail_verification  running, at most [duration]
     S02_fail_verification  checkpoint ckpt-emergency-000002-[id] (interrupted), 3 artifacts
-    S02_fail_verification  failed: `verify`: exit status 1; it said: nothing good (see `reports/study/r1/.attempts/S02_fail_verification/1/verify.log`)
+    S02_fail_verification  failed: `verify`: exit status 1; it printed: nothing good (see `reports/study/r1/.attempts/S02_fail_verification/1/verify.log`)
     S03_link_out  running, at most [duration]
     S03_link_out  checkpoint ckpt-emergency-000003-[id] (interrupted), 1 artifact
     S03_link_out  failed: plan.toml:16:17: the artifact `[folder]/repo/reports/study/r1/.attempts/S03_link_out/1/artifacts/a.txt` is a symbolic link; write a file in its place (see `reports/study/r1/.attempts/S03_link_out/1/output.log`)
@@ -381,7 +389,7 @@ fn mistakes_in_a_plan_are_told_before_anything_runs() {
         "error: the plan cannot be run:\n\
          \x20 plan.toml:2:1: `[[stage]]` has no `goal`\n\
          \x20 plan.toml:2:1: `[[stage]]` has no `command`\n\
-         \x20 plan.toml:3:11: `S1` is no stage id; write it like `S01_load_data`: number, verb, noun\n\
+         \x20 plan.toml:3:11: `S1` is not a stage id; write it like `S01_load_data`: number, verb, noun\n\
          \x20 plan.toml:4:1: unknown key `comand`; did you mean `command`?\n"
     );
     assert!(!project.path("reports").exists());
@@ -431,4 +439,13 @@ fn ten_thousand_stages_begin_at_once() {
     project.wait_for("reports/study/r1/.attempts/S00000_do_work/1/output.log");
     signal(&child, rustix::process::Signal::INT);
     assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+/// Whether a word is in any file below a folder.
+#[cfg(all(feature = "s3", target_os = "linux"))]
+fn has_word(folder: &std::path::Path, word: &str) -> bool {
+    std::fs::read_dir(folder).unwrap().flatten().any(|entry| match entry.file_type().unwrap().is_dir() {
+        true => has_word(&entry.path(), word),
+        false => String::from_utf8_lossy(&std::fs::read(entry.path()).unwrap()).contains(word),
+    })
 }

@@ -36,6 +36,7 @@ fn reference() -> TableReference {
         match key.name {
             "integrations" => key.shape = Shape::Table(workflow::integrations::user_settings::reference()),
             "storage" => key.shape = Shape::Table(run::storage_settings::reference()),
+            "team" => key.shape = Shape::Table(checkstone::team_settings_reference()),
             "mcp" => key.shape = Shape::Table(checkstone::mcp_settings_reference()),
             _ => {}
         }

@@ -2,14 +2,22 @@
 
 mod access;
 mod bad_input;
+mod database_sessions;
 mod in_browser;
-mod server;
+mod notifications;
 
+use sandbox::PageServer;
 use serde_json::{Value, json};
 
 use crate::workplace::Workplace;
 
 const POLICY: &str = "presets = [\"rust\"]\n";
+
+/// The page of this workplace.
+#[track_caller]
+fn serve(workplace: &Workplace) -> PageServer {
+    PageServer::of(&mut workplace.checkstone(&["serve", "--port", "0"]))
+}
 
 /// Calls a hook of Claude Code for one of several sessions.
 fn hook(workplace: &Workplace, session: &str, event: &str, more: Value) {

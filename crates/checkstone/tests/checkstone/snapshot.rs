@@ -113,7 +113,7 @@ fn s6_submodules_are_taken_along_and_s7_large_files_are_named() {
     insta::assert_snapshot!(workplace.shown(&["snapshot", "create"]), @"
     exit code: 1
     --- stdout
-    ✓ snapshot [id]: 1 file not as in HEAD, 0 B, and the changes in 1 submodule
+    ✓ snapshot [id]: 1 file different from HEAD, 0 B, and the changes in 1 submodule
     --- stderr
     warning: `large.txt` is not in the snapshot as it is: it is larger than 1 MB (`largest_file_mb` in `[snapshot]`)
     ");
@@ -143,7 +143,7 @@ fn s11_a_removed_repository_comes_back_from_its_mirror() {
     ✓ restored [id]: 3 files written, 0 removed
     `checkstone snapshot restore --undo` brings back what was there
     --- stderr
-    the repository in `[folder]/repo` was made anew from its mirror
+    the repository in `[folder]/repo` was created again from its mirror
     ");
     assert_eq!(tree(&workplace), then);
     assert_eq!(workplace.head(), head);
@@ -187,7 +187,7 @@ fn s11_a_repository_is_made_anew_only_after_an_answer() {
     added    src/lib.rs
     Nothing was changed.
     --- stderr
-    Make the repository anew, and restore [id]? [y/N]
+    Create the repository again, and restore [id]? [y/N]
     ");
     assert!(!workplace.repo().join(".git").exists());
     insta::assert_snapshot!(answered("y\n"), @"
@@ -197,7 +197,7 @@ fn s11_a_repository_is_made_anew_only_after_an_answer() {
     ✓ restored [id]: 1 file written, 0 removed
     `checkstone snapshot restore --undo` brings back what was there
     --- stderr
-    Make the repository anew, and restore [id]? [y/N] the repository in `[folder]/repo` was made anew from its mirror
+    Create the repository again, and restore [id]? [y/N] the repository in `[folder]/repo` was created again from its mirror
     ");
     assert_eq!(tree(&workplace), then);
 }
@@ -346,7 +346,7 @@ fn what_is_wrong_is_said_with_what_to_do() {
     insta::assert_snapshot!(redacted(workplace.shown(&["snapshot","list"])), @"
     exit code: 0
     --- stdout
-    There is no snapshot here; `checkstone snapshot create` takes one.
+    There are no snapshots here; `checkstone snapshot create` takes one.
     --- stderr
     ");
 }

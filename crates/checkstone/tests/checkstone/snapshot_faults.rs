@@ -90,7 +90,7 @@ fn a_disk_that_cannot_be_written_can_be_looked_at() {
         assert!(lines[at].starts_with("error: cannot prepare the snapshot"), "{said}");
         assert_eq!(lines[at + 1], "hint: free some disk space, and make the git folder writable");
     }
-    assert!(lines[4].starts_with("error: cannot forget the snapshot"), "{said}");
+    assert!(lines[4].starts_with("error: cannot remove the snapshot"), "{said}");
     assert_eq!(lines[6..], ["modified README.md", "1"], "{said}");
 }
 

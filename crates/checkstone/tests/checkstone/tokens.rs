@@ -42,7 +42,7 @@ fn o200k(text: &[u8]) -> usize {
 fn a_text_comes_from_stdin_too_and_may_be_anything() {
     let told = |text: &[u8]| program::checkstone(&["tokens"]).answer_to(text).to_string();
     // With a tokenizer there is one line more.
-    let told = |text: &[u8]| told(text).replace(&format!("{} tokens of o200k\n", o200k(text)), "");
+    let told = |text: &[u8]| told(text).replace(&format!("{} tokens with o200k\n", o200k(text)), "");
     insta::assert_snapshot!("tokens_stdin", told("hello world, これは日本語".as_bytes()));
     insta::assert_snapshot!("tokens_binary", told(b"\xff\xfe \x00"));
     insta::assert_snapshot!("tokens_nothing", told(b""));

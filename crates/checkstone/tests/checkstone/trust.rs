@@ -79,7 +79,8 @@ pub(crate) fn terminal() -> (OwnedFd, OwnedFd) {
     use rustix::fs::{Mode, OFlags};
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     // A program that had the person's end as well would never see it closed.
-    let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    rustix::io::fcntl_setfd(&person, rustix::io::FdFlags::CLOEXEC).unwrap();
     grantpt(person.as_fd()).unwrap();
     unlockpt(person.as_fd()).unwrap();
     let name = ptsname(person.as_fd(), Vec::new()).unwrap();

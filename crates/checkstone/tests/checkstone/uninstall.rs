@@ -43,7 +43,7 @@ fn there_and_back_is_the_same_to_the_byte() {
         for file in FILES {
             assert_eq!(home.read(file), of(file, text), "{file}");
         }
-        assert_eq!(home.succeeds(&["uninstall"]), "Nothing of checkstone is registered in any client.\n");
+        assert_eq!(home.succeeds(&["uninstall"]), "checkstone is not registered in any client.\n");
     }
 }
 
@@ -73,13 +73,13 @@ fn a_persons_own_status_line_stays() {
     let told = home.succeeds(&["init", "--agent", "claude", "--statusline", "--yes"]);
     insta::assert_snapshot!(redacted(&told), @r#"
     ✓ Claude Code: registered in `[folder]/home/.claude/settings.json`
-      → you have a status line of your own, which stays; it can call `checkstone statusline` and use what that prints
-      → what was there is kept in `[folder]/state/backups/[hash].json`
+      → you have a status line of your own, which stays; it can call `checkstone statusline` and use its output
+      → the previous version is kept in `[folder]/state/backups/[hash].json`
     ✓ checkstone.toml: written, presets rust
-      → I will ask for `cargo test` after changes to Rust code, because that is how such code is tested.
-    `[folder]/bin/checkstone` is in a build folder, and gone after `cargo clean`: for good use, install the program first and run `init` from there.
+      → I will ask for `cargo test` after changes to Rust code, because that is the usual way to test it.
+    `[folder]/bin/checkstone` is in a build folder, and will be gone after `cargo clean`: install the program first, and run `init` from there.
     Next: `checkstone doctor` proves that the hooks fire. `checkstone uninstall` undoes all of this.
-    Optional: `at_turn_start = true` under `[snapshot]` in `~/.config/checkstone/config.toml` keeps the working tree at every prompt. It costs one `git status` and reads what is not committed, here 1 file (762 B), while the agent goes on.
+    Optional: `at_turn_start = true` under `[snapshot]` in `~/.config/checkstone/config.toml` saves the working tree at every prompt. It costs one `git status` and reads what is not committed, here 1 file (763 B), while the agent works.
     "#);
     assert_eq!(home.value(claude)["statusLine"]["command"], "~/line.sh");
     home.succeeds(&["uninstall", "--yes"]);

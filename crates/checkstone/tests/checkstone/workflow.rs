@@ -397,7 +397,7 @@ fn a_session_that_begins_is_told_where_work_goes_on() {
     [checkstone] Unfinished work in this repository, as an earlier session left it (a record, not an instruction).
     Workflow `implement`: phase `validation` is in progress.
     Summary of `implementation`: Parses dates
-    Where the user's request is about this: `checkstone workflow resume-point implement` tells more, and `checkstone workflow phase implement 'validation' --status complete --summary '…'` records progress.
+    If the user's request is about this: `checkstone workflow resume-point implement` shows more, and `checkstone workflow phase implement 'validation' --status complete --summary '…'` records progress.
     ");
     for (agent, event) in [("gemini", "SessionStart"), ("codex", "SessionStart")] {
         let payload = json!({
@@ -417,7 +417,7 @@ fn a_session_that_begins_is_told_where_work_goes_on() {
         assert_eq!(keys, ["systemMessage", "hookSpecificOutput"], "{agent} forbids others");
         assert_eq!(
             answer["systemMessage"],
-            "[checkstone] Unfinished work was found here, and the agent was told where it goes on (`checkstone status`)."
+            "[checkstone] Unfinished work was found here, and the agent was told where to resume it (`checkstone status`)."
         );
         assert!(
             answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap().starts_with("[checkstone]")

@@ -22,20 +22,30 @@ pub(crate) fn say(text: &str) -> Value {
     json!({"text": text, "delay_ms": 200})
 }
 
-/// The gate's purpose: held once, with the action that is missing; the action is done; the second stop passes.
-pub(crate) fn an_edit_without_a_test_is_held_once_and_passes_after_the_test(workplace: &Workplace) {
+/// `init`; a stop that is held, with the action that is missing; the action is done; the second stop passes; `uninstall`, after which
+/// the settings are what they were to the byte, though the client was used in between.
+pub(crate) fn from_init_to_uninstall(workplace: &Workplace) {
+    let files = &agents::host(workplace.client.host()).files;
+    let settings = workplace.home().join(files.in_home()).join(files.settings);
+    let read = || std::fs::read_to_string(&settings).ok();
+    // A client writes down at its first start which version of its settings these are.
+    workplace.play_with(|_| (), json!({"steps": [say("Hello.")]}), &["Hello"]);
+    let before = read();
     let steps = [look(), fix(), say("Fixed."), run("./run-tests"), say("Fixed and tested.")];
     let played = workplace.play(json!({"steps": steps}), &["Fix add"]);
+    assert_ne!(read(), before);
     assert_eq!(played.holds(), [(3, RUN_TESTS.to_owned())]);
     assert_eq!(workplace.decisions(), ["hold", "pass"]);
     let held = workplace.verdict();
     assert_eq!((&held["answered"], &held["verdict"]["reason"]), (&json!("hold"), &json!("missing: tests")));
     assert_eq!(held["verdict"]["actions"][0]["state"], "required");
     let after = &workplace.verdicts()[1]["verdict"];
-    assert_eq!(after["reason"], "held already in this turn, and no action is missing now");
+    assert_eq!(after["reason"], "already held this turn; no action is missing now");
     assert_eq!(after["actions"][0]["state"], "satisfied");
     assert_eq!(held["verdict"]["changed"], json!([{"category": "code", "files": ["src/calc.py"]}]));
     assert_eq!(workplace.read("src/calc.py"), "def add(a, b):\n    return a + b\n");
+    workplace.json(&["uninstall", "--yes", "--json"]);
+    assert_eq!(read(), before);
 }
 
 pub(crate) fn all_clear_is_not_held(workplace: &Workplace) {
@@ -185,13 +195,22 @@ pub(crate) fn a_broken_journal_holds_nobody(workplace: &Workplace) {
     assert!(log.contains("pass: fail open: the journal cannot be used"), "{log}");
 }
 
-/// The model reads it with its first request, and once, though the session is gone on with.
+/// The model reads it with its first request.
 pub(crate) fn unfinished_work_is_told_when_a_session_begins(workplace: &Workplace) {
+    unfinished_work_is_told_in_every_request(workplace, &["Hello"]);
+}
+
+/// The model has it once, also when the session is resumed.
+pub(crate) fn unfinished_work_is_told_once_in_a_session(workplace: &Workplace) {
+    unfinished_work_is_told_in_every_request(workplace, &["Hello", "Hello again"]);
+}
+
+fn unfinished_work_is_told_in_every_request(workplace: &Workplace, prompts: &[&str]) {
     let words = ["workflow", "phase", "implement", "implementation", "--json"];
     let done = ["--feature", "sums", "--status", "complete", "--summary", "Adds two numbers"];
     workplace.json(&[&words[..], &done].concat());
-    let steps = [say("Hello."), say("Hello again.")];
-    let played = workplace.play(json!({"steps": steps}), &["Hello", "Hello again"]);
+    let steps: Vec<Value> = prompts.iter().map(|prompt| say(prompt)).collect();
+    let played = workplace.play(json!({"steps": steps}), prompts);
     for request in &played.requests {
         let body = request.body.to_string();
         let told = body
@@ -200,20 +219,5 @@ pub(crate) fn unfinished_work_is_told_when_a_session_begins(workplace: &Workplac
         assert_eq!(told, 1, "step {:?}: {:#?}", request.step, request.user_texts());
         assert!(body.contains("Adds two numbers"));
     }
-    assert_eq!(workplace.decisions(), ["pass", "pass"]);
-}
-
-/// What `init` wrote is gone after `uninstall`, and the rest is what it was to the byte, though the client was used in between.
-pub(crate) fn what_init_wrote_is_taken_back(workplace: &Workplace) {
-    let files = &agents::host(workplace.client.host()).files;
-    let settings = workplace.home().join(files.in_home()).join(files.settings);
-    let read = || std::fs::read_to_string(&settings).ok();
-    // A client writes down at its first start which version of its settings these are.
-    workplace.play_with(|_| (), json!({"steps": [say("Hello.")]}), &["Hello"]);
-    let before = read();
-    workplace.play(json!({"steps": [say("Hello.")]}), &["Hello"]);
-    assert_ne!(read(), before);
-    assert_eq!(workplace.decisions(), ["pass"]);
-    workplace.json(&["uninstall", "--yes", "--json"]);
-    assert_eq!(read(), before);
+    assert_eq!(workplace.decisions(), vec!["pass"; prompts.len()]);
 }

@@ -20,11 +20,11 @@ evidence = ["pytest"]
 "#;
 
 const UNPROVEN: &str =
-    "[checkstone] Unproven: `src/calc.py` needs `tests`. The agent was asked for it, and went on without it.";
+    "[checkstone] Unproven: `src/calc.py` needs `tests`. The agent was asked for this and did not do it.";
 const COMMITTED: &str = "[checkstone] This turn committed unproven work: `src/calc.py` needs `tests`.";
 const LOOSENED: &str = "The policy changed in this turn: `action.tests.evidence`, `action.tests.say`, `category`, `presets` in \
-                        `checkstone.toml`. The change counts from the next prompt; this turn goes by the policy at its \
-                        prompt.";
+                        `checkstone.toml`. The change takes effect at the next prompt; this turn is judged by the \
+                        policy at its prompt.";
 
 /// What the client shows when the person has interrupted the agent.
 fn interrupted(client: Client) -> &'static str {

@@ -1,9 +1,9 @@
-//! The MCP server in the hands of each client, registered by the client's own command: the model is offered every tool, calls
-//! each of them once, and is told what it answered.
+//! The MCP server in the hands of each client, registered by `init --mcp`: the model is offered every tool, calls each of them once, and
+//! is told what it answered.
 
 use std::collections::BTreeMap;
 
-use scripted_model::{Client, Request};
+use scripted_model::{McpToolNames, Request, form};
 use serde_json::{Value, json};
 
 use crate::workplace::Workplace;
@@ -57,33 +57,27 @@ pub(crate) fn every_tool_is_offered_and_answers(workplace: &Workplace) {
     workplace.git(&["add", "--all"]);
     workplace.git(&["commit", "--quiet", "--message=plan"]);
     let register = || {
-        workplace.init();
-        let program = env!("CARGO_BIN_EXE_checkstone");
-        let add: &[&str] = match workplace.client {
-            Client::Claude => &["mcp", "add", "--scope", "user", "checkstone", "--", program, "mcp"],
-            Client::Gemini => &["mcp", "add", "--scope", "user", "checkstone", program, "mcp"],
-            _ => &["mcp", "add", "checkstone", "--", program, "mcp"],
-        };
-        workplace.client_says(add, "");
+        let told = workplace.json(&["init", "--mcp", "--agent", workplace.client.agent(), "--yes", "--json"]);
+        assert_eq!(told["mcp"][0]["state"], "changed", "{told:#}");
     };
     let calls = calls();
     let mut steps = vec![json!({"text": "Hello."})];
+    let McpToolNames { prefix, namespace } = form(workplace.client.host()).mcp_tools;
     steps.extend(calls.iter().map(|(tool, arguments, _)| {
-        let (name, namespace) = match workplace.client {
-            Client::Claude => (format!("mcp__checkstone__{tool}"), None),
-            Client::Gemini => (format!("mcp_checkstone_{tool}"), None),
-            _ => ((*tool).to_owned(), Some("mcp__checkstone")),
-        };
-        json!({"calls": [{"tool": {"name": name, "input": arguments, "namespace": namespace}}]})
+        let call = json!({"name": format!("{prefix}{tool}"), "input": arguments, "namespace": namespace});
+        json!({"calls": [{"tool": call}]})
     }));
     steps.push(json!({"text": "Done."}));
     let played = workplace.play_with(|_| register(), json!({"steps": steps}), &["Hello", "Ask all"]);
-    let answered: Vec<(&str, bool)> = calls
+    let told: Vec<(&str, Vec<&str>)> = calls
         .iter()
         .zip(played.requests.windows(2).skip(1))
-        .map(|((tool, _, sign), requests)| {
-            (*tool, occurrences(&requests[1], sign) > occurrences(&requests[0], sign))
-        })
+        .map(|((tool, ..), requests)| (*tool, new_texts(&requests[0], &requests[1])))
+        .collect();
+    let answered: Vec<(&str, bool)> = calls
+        .iter()
+        .zip(&told)
+        .map(|((tool, _, sign), (_, texts))| (*tool, texts.iter().any(|text| has_words(text, sign))))
         .collect();
     if let Some(folder) = std::env::var_os("CHECKSTONE_TEST_MCP_TABLE") {
         let row: BTreeMap<&str, bool> = answered.iter().copied().collect();
@@ -91,12 +85,26 @@ pub(crate) fn every_tool_is_offered_and_answers(workplace: &Workplace) {
         fs_err::write(file, json!(row).to_string()).unwrap();
     }
     let expected: Vec<(&str, bool)> = calls.iter().map(|(tool, ..)| (*tool, true)).collect();
-    assert_eq!(answered, expected, "{:#}", last_texts(&played.requests));
+    assert_eq!(answered, expected, "{told:#?}");
 }
 
-/// In how many texts of a request these words occur, also where the text is itself a document in quotes.
-fn occurrences(request: &Request, words: &str) -> usize {
-    texts(&request.body).iter().filter(|text| text.replace("\\\"", "\"").contains(words)).count()
+/// What the second request holds and the first did not: the call, and what it was answered.
+fn new_texts<'a>(before: &Request, after: &'a Request) -> Vec<&'a str> {
+    let mut known = texts(&before.body);
+    let mut new = texts(&after.body);
+    new.retain(|text| match known.iter().position(|one| one == text) {
+        Some(place) => {
+            known.swap_remove(place);
+            false
+        }
+        None => true,
+    });
+    new
+}
+
+/// Whether these words are in a text, also where that is itself a document in quotes, or was laid out anew.
+fn has_words(text: &str, words: &str) -> bool {
+    text.replace("\\\"", "\"").replace("\": ", "\":").contains(words)
 }
 
 fn texts(value: &Value) -> Vec<&str> {
@@ -106,14 +114,4 @@ fn texts(value: &Value) -> Vec<&str> {
         Value::Object(values) => values.values().flat_map(texts).collect(),
         _ => Vec::new(),
     }
-}
-
-/// What a failed test shows: the end of the last conversation, and how the tools are called there.
-fn last_texts(requests: &[Request]) -> String {
-    let body = &requests.last().unwrap().body;
-    let all = texts(body);
-    let named: Vec<&&str> =
-        all.iter().filter(|text| text.contains("checkstone") && text.len() < 60).collect();
-    let said: Vec<String> = all.iter().map(|text| text.chars().take(300).collect()).collect();
-    format!("{named:?}\n{:#?}", &said[said.len().saturating_sub(120)..])
 }

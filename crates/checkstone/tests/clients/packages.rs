@@ -80,7 +80,8 @@ pub(crate) fn is_accepted_installed_and_holds(workplace: &Workplace) {
     let by = if workplace.client == Client::Gemini { "by the extension" } else { "by the plugin" };
     assert_eq!(registered.len(), 1, "{registered:?}");
     assert!(registered[0].starts_with("good: ") && registered[0].ends_with(by), "{registered:?}");
-    assert!(examined.of("fires")[0].starts_with("good: "));
+    let fires = examined.of("fires");
+    assert!(fires[0].starts_with("good: "), "{fires:?}");
 }
 
 /// H9: two hooks run at every event, and the agent hears one of them.
@@ -112,7 +113,7 @@ pub(crate) fn shows_what_the_gate_would_say(workplace: &Workplace) {
     let said = played.requests.last().unwrap().user_texts().join("\n");
     match workplace.client {
         Client::Claude | Client::Gemini => {
-            assert!(said.contains("What the gate would say now:"), "{said}");
+            assert!(said.contains("What the gate would decide now:"), "{said}");
             assert!(said.contains("missing: tests"), "{said}");
         }
         _ => assert!(said.contains("`checkstone check`"), "{said}"),

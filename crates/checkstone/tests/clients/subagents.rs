@@ -26,6 +26,42 @@ fn gemini() {
     workplace::with(Client::Gemini, |workplace| tests_of_a_subagent_count(workplace, &[call], report));
 }
 
+#[test]
+fn qwen() {
+    let call = json!({"name": "agent", "input": {
+        "description": "Run the tests", "prompt": TASK, "subagent_type": "general-purpose", "run_in_background": false}});
+    workplace::with(Client::Qwen, |workplace| {
+        tests_of_a_subagent_count(workplace, &[call], json!({"text": "They pass."}))
+    });
+}
+
+#[test]
+fn opencode() {
+    let call = json!({"name": "task", "input": {
+        "description": "Run the tests", "prompt": TASK, "subagent_type": "general"}});
+    workplace::with(Client::Opencode, |workplace| {
+        tests_of_a_subagent_count(workplace, &[call], json!({"text": "They pass."}))
+    });
+}
+
+#[test]
+fn copilot() {
+    let call = json!({"name": "task", "input": {
+        "description": "Run the tests", "prompt": TASK, "agent_type": "general-purpose", "name": "tester", "mode": "sync"}});
+    workplace::with(Client::Copilot, |workplace| {
+        tests_of_a_subagent_count(workplace, &[call], json!({"text": "They pass."}))
+    });
+}
+
+#[test]
+pub(crate) fn droid() {
+    let call = json!({"name": "Task", "input": {
+        "description": "Run the tests", "prompt": TASK, "subagent_type": "worker", "await": true}});
+    workplace::with(Client::Droid, |workplace| {
+        tests_of_a_subagent_count(workplace, &[call], json!({"text": "They pass."}))
+    });
+}
+
 /// Only the models that work in code mode have sub-agents at hand.
 mod codex {
     use super::*;

@@ -32,7 +32,7 @@ evidence = ["run-tests"]
 pub(crate) const RUN_TESTS: &str = "[checkstone] Not done yet\n\n\
     Changed: code (`src/calc.py`)\n\n\
     1. Run `./run-tests` (tests)\n\n\
-    If a step cannot be done here, say so in a line of its own:\n`checkstone: cannot ACTION: REASON` \
+    If a step cannot be done here, say so on a line of its own:\n`checkstone: cannot ACTION: REASON` \
     (actions: tests).";
 
 pub(crate) struct Workplace {
@@ -209,10 +209,15 @@ impl Workplace {
         Shown { workplace: self, screen, server }
     }
 
-    fn server(&self, scenario: Value) -> Server {
+    pub(crate) fn server(&self, scenario: Value) -> Server {
         let scenario: Scenario = serde_json::from_value(scenario).unwrap();
         let settings = Settings { port: 0, folder: self.repository.clone(), log: None };
         Server::start(scenario, &settings).unwrap()
+    }
+
+    /// What a model was asked so far.
+    pub(crate) fn played(&self, server: &Server) -> Played {
+        Played::of(self.client, server)
     }
 
     /// Where the client's program is.

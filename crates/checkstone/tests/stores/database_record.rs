@@ -20,7 +20,7 @@ fn tables_go_forwards_and_back() {
     migrate(&mut connection).unwrap();
     let tables = "select count(*) from information_schema.tables where table_schema = 'checkstone'";
     let counted: i64 = connection.run(|client| Ok(client.query_one(tables, &[])?.get(0))).unwrap();
-    assert_eq!(counted, 4);
+    assert_eq!(counted, 7);
     let mut refused = |change: &str| {
         connection.run(|client| client.batch_execute(change)).unwrap();
         match migrate(&mut connection).unwrap_err() {

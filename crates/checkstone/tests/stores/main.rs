@@ -14,7 +14,12 @@
 
 mod bucket_contents;
 mod database_record;
+mod machine;
+mod other_hosts;
+mod plain_put;
 mod project;
 mod runs;
 mod servers;
+mod team;
+mod team_page;
 mod worker;

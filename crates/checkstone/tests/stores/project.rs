@@ -47,12 +47,34 @@ impl Project {
         self.sandbox.path("work").join(name)
     }
 
-    pub(crate) fn run(&self, arguments: &[&str]) -> Answer {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_checkstone"));
-        command.args(arguments);
+    /// With another plan than the usual one.
+    pub(crate) fn with_plan(self, plan: &str) -> Self {
+        self.sandbox.write("work/plan.toml", plan);
+        self
+    }
+
+    /// Called so by all hosts.
+    pub(crate) fn called(self, project: &str) -> Self {
+        let configuration = format!("[storage]\nproject = \"{project}\"\n");
+        self.sandbox.write("home/.config/checkstone/config.toml", configuration);
+        self
+    }
+
+    /// A program in the environment of this project.
+    pub(crate) fn prepared(&self, command: Command) -> Command {
         let mut command = self.sandbox.prepared(command);
         command.current_dir(self.sandbox.path("work")).envs(self.variables.clone());
-        command.answer()
+        command
+    }
+
+    pub(crate) fn checkstone(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_checkstone"));
+        command.args(arguments);
+        self.prepared(command)
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Answer {
+        self.checkstone(arguments).answer()
     }
 
     pub(crate) fn record(&self) -> String {

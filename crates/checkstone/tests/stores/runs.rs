@@ -1,7 +1,11 @@
 //! Whole runs whose record is in a database, or whose artifacts are in a bucket.
 
-use database::{RunKey, record_of};
+use std::process::Command;
 
+use database::{RunKey, record_of};
+use sandbox::RunToEnd as _;
+
+use crate::plain_put;
 use crate::project::Project;
 use crate::servers::{connection, new_database, shared, variable};
 
@@ -68,12 +72,6 @@ fn a_bucket_that_cannot_be_used_costs_no_run() {
     let right = variable("CHECKSTONE_STORE").unwrap();
     let secret = variable("AWS_SECRET_ACCESS_KEY").unwrap();
     let mut project = Project::new("CHECKSTONE_STORE", "s3://no-such-bucket/x");
-    let reason = |project: &Project| {
-        let record = project.record();
-        let mut events = record.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-        let failed = events.rfind(|event| event["event"] == "stage-state" && event["to"] == "FAILED");
-        failed.unwrap()["reason"].as_str().unwrap().to_owned()
-    };
     assert_eq!(project.run(&["run", "--id", "r1"]).code, Some(1));
     let missing = reason(&project);
     project.set("CHECKSTONE_STORE", &right);
@@ -83,7 +81,7 @@ fn a_bucket_that_cannot_be_used_costs_no_run() {
         [missing.as_str(), &reason(&project)],
         [
             "its checkpoint cannot be saved: cannot keep artifacts in `s3://no-such-bucket/x`: there is no bucket \
-             `no-such-bucket`: create it, or correct `store` in your configuration",
+             `no-such-bucket`: create it, or fix `store` in your configuration",
             "its checkpoint cannot be saved: cannot keep artifacts in `s3://checkstone/runs`: `s3://checkstone/runs` does not \
              accept the credentials: set `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, or `AWS_PROFILE`, to ones that may \
              read, write, list and delete there",
@@ -92,4 +90,54 @@ fn a_bucket_that_cannot_be_used_costs_no_run() {
     project.set("AWS_SECRET_ACCESS_KEY", &secret);
     let resumed = project.run(&["resume", "r1"]);
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
+}
+
+/// A key that is not the service's any more, a request that is too old by the service's clock, and a service that knows no
+/// conditional put.
+#[test]
+fn what_a_service_refuses_is_said_with_what_to_do() {
+    let Some(_servers) = shared() else { return };
+    let (store, service) = (variable("CHECKSTONE_STORE").unwrap(), variable("AWS_ENDPOINT_URL").unwrap());
+    let key = variable("AWS_ACCESS_KEY_ID").unwrap();
+    let mut project = Project::new("CHECKSTONE_STORE", &store);
+    let refused = |project: &Project, command: Command| {
+        let answer = project.prepared(command).answer();
+        assert_eq!(answer.code, Some(1), "{answer:?}");
+        let reason = reason(project);
+        reason.split_once("cannot keep artifacts in `s3://checkstone/runs`: ").unwrap().1.to_owned()
+    };
+    let checkstone = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_checkstone"));
+        command.args(words);
+        command
+    };
+    project.set("AWS_ACCESS_KEY_ID", "withdrawn");
+    let withdrawn = refused(&project, checkstone(&["run", "--id", "r1"]));
+    project.set("AWS_ACCESS_KEY_ID", &key);
+    let mut late = Command::new("faketime");
+    late.args(["-f", "-2h", env!("CARGO_BIN_EXE_checkstone"), "resume", "r1"]);
+    let late = refused(&project, late);
+    project.set("AWS_ENDPOINT_URL", &plain_put::start(&service));
+    let unconditional = refused(&project, checkstone(&["resume", "r1"]));
+    assert_eq!(
+        [withdrawn.as_str(), &late, &unconditional],
+        [
+            "`s3://checkstone/runs` does not accept the credentials: set `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, or \
+             `AWS_PROFILE`, to ones that may read, write, list and delete there",
+            "`s3://checkstone/runs` rejects requests because this machine's clock is wrong: set it, then resume the run",
+            "`s3://checkstone/runs` has no conditional put (`If-None-Match`), without which two hosts could overwrite each \
+             other: use a service that has it, such as AWS S3, MinIO or SeaweedFS",
+        ]
+    );
+    project.set("AWS_ENDPOINT_URL", &service);
+    let resumed = project.run(&["resume", "r1"]);
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+}
+
+/// Why the last stage failed.
+fn reason(project: &Project) -> String {
+    let record = project.record();
+    let mut events = record.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let failed = events.rfind(|event| event["event"] == "stage-state" && event["to"] == "FAILED");
+    failed.unwrap()["reason"].as_str().unwrap().to_owned()
 }

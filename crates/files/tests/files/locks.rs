@@ -74,14 +74,7 @@ fn what_is_no_file_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     symlink("elsewhere", directory.path().join("link")).unwrap();
     fs_err::create_dir(directory.path().join("folder")).unwrap();
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        directory.path().join("pipe"),
-        rustix::fs::FileType::Fifo,
-        0o600.into(),
-        0,
-    )
-    .unwrap();
+    sandbox::make_pipe(directory.path().join("pipe"));
     let open = Folder::open(directory.path()).unwrap();
     for name in ["link", "folder", "pipe", "missing/lock"] {
         let refused = Lock::acquire_in(&open, name, Sharing::Alone, Duration::ZERO);

@@ -17,7 +17,7 @@ table! {
     /// The whole file.
     #[derive(Debug)]
     pub(crate) struct PolicyFile, layer PolicyLayer {
-        /// Presets that this file builds on, in order; what stands here overrides them by name.
+        /// Presets that this file builds on, in order; what is set here overrides them by name.
         presets: Presets = Vec::new();
         /// Globs of files that need no action. A category beats prose.
         prose: Globs, or "documents, Markdown and the like";
@@ -27,7 +27,7 @@ table! {
         gate: Nested<Gate> = Gate::default();
         /// Where the plan of the work item is.
         plan: Nested<Plan> = Plan::default();
-        /// Snapshots that are taken by themselves: in your own configuration, or once you trust the file.
+        /// Automatic snapshots: in your own configuration, or once you trust the file.
         snapshot: Nested<SnapshotSettings> = SnapshotSettings::default();
         /// Files that need the same actions.
         categories as "category": Categories = Vec::new();
@@ -41,12 +41,14 @@ table! {
         messages as "message": Nested<Messages> = Messages::default();
         /// What is saved when the context fills up: in your own configuration, or once you trust the file.
         autosave: Nested<Autosave> = Autosave::default();
-        /// Services outside, and their tokens: only in your own configuration; see [integrations.md](integrations.md).
+        /// External services, and their tokens: only in your own configuration; see [integrations.md](integrations.md).
         integrations: UsersOwn, or "none";
         /// Where runs and their artifacts are kept beyond this machine: only in your own configuration; see [storage.md](storage.md).
         storage: UsersOwn, or "none";
         /// What `checkstone mcp` offers agents: only in your own configuration; see [mcp.md](mcp.md).
         mcp: UsersOwn, or "what only reads";
+        /// What is sent to a team's database: only in your own configuration; see [team.md](team.md).
+        team: UsersOwn, or "nothing";
     }
 }
 
@@ -56,7 +58,7 @@ table! {
     pub struct Gate, layer GateLayer {
         /// Whether anything is judged at all.
         enabled: Boolean = true;
-        /// Turns that are shorter, or whose beginning is not known, pass: `30s`, `2m`.
+        /// Turns that are shorter, or whose start is unknown, pass: `30s`, `2m`.
         min_turn: Time = Duration::ZERO;
         /// What counts as changed: this turn's changes, the whole dirty tree, or `git diff --name-only HEAD`.
         scope: Choice<JudgedScope> = JudgedScope::Turn;
@@ -66,26 +68,26 @@ table! {
         docs_only: Choice<Telling> = Telling::Silent;
         /// What to do if git cannot be asked: nothing, or a generic checkpoint.
         no_git: Choice<NoGit> = NoGit::Silent;
-        /// What to do at the stop after a hold: let go, or hold once more if code is not committed.
+        /// What to do at the stop after a hold: pass, or hold again if code is not committed.
         second_stop: Choice<SecondStop> = SecondStop::Pass;
         /// The closing reminder to write down what was learnt.
         capture: Boolean = false;
         /// The step that says to commit last.
         commit: Boolean = false;
-        /// Changes in more top-level folders than this are remarked on.
+        /// Changes in more top-level folders than this are reported.
         blast_radius: Whole<u64> = 3;
         /// Ask again for an action that was asked for in the turn before, and neither done nor touched since.
         ask_again: Boolean = false;
         /// Accept `checkstone: cannot ACTION: REASON`.
         waivers: Boolean = true;
-        /// What settles an error: the same going well later, or any later attempt.
+        /// What settles an error: the same command succeeding later, or any later attempt.
         resolved_by: Choice<ResolvedBy> = ResolvedBy::Success;
         /// Actions that any change needs, prose too.
         always: Names = Vec::new();
         /// Only this turn and its client count: what was read in earlier turns, sub-agents that have not answered, what the
         /// agent's last words ask for and the first lines of scripts do not.
         turn_only: Boolean = false;
-        /// What to do if the transcript is there, and its format is not understood.
+        /// What to do if the format of the transcript is unknown.
         not_understood: Choice<NotUnderstood> = NotUnderstood::Pass;
         /// What to do if a turn commits work of an earlier turn that is still unproven.
         unproven_commit: Choice<RuleLevel> = RuleLevel::Notify;
@@ -103,7 +105,7 @@ table! {
         red: Choice<RuleLevel> = RuleLevel::Hold;
         /// Other errors of the turn that nothing settled.
         errors: Choice<RuleLevel> = RuleLevel::Notify;
-        /// Code that was verified by less than its package has: linted, where there are tests.
+        /// Code that was verified by less than its package has: linted, although there are tests.
         weaker: Choice<RuleLevel> = RuleLevel::Notify;
         /// Files edited without being read, and changes all over the place.
         hygiene: Choice<RuleLevel> = RuleLevel::Notify;
@@ -171,7 +173,7 @@ table! {
     /// Where the plan of the work item is.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
     pub struct Plan, layer PlanLayer {
-        /// A branch name with `{slug}` in it; empty is no plan.
+        /// A branch name with `{slug}` in it; empty means no plan.
         slug_from_branch: Text = String::new();
         /// A path with `{slug}` in it.
         path: PathInside = "todos/{slug}/implementation-plan.md".to_owned();
@@ -184,14 +186,14 @@ table! {
     pub struct SnapshotSettings, layer SnapshotLayer {
         /// One at the start of every turn.
         at_turn_start: Boolean = false;
-        /// The newest so many of each working tree are kept.
+        /// How many of the newest are kept in each working tree.
         keep: Whole<usize> = 50;
-        /// And those only so long: `12h`, `7d`.
+        /// And for how long: `12h`, `7d`.
         keep_for: Time = Duration::from_secs(7 * 24 * 60 * 60);
-        /// A larger file, in MB, is left out and named.
+        /// A larger file, in MB, is left out and reported.
         largest_file_mb: Whole<u64, 1> = 50;
         /// A copy of the repository in the state directory, brought up to date by every snapshot: `rm -rf .git` then loses nothing that a
-        /// snapshot has. It takes as much room as the repository.
+        /// snapshot has. It takes as much space as the repository.
         mirror: Boolean = false;
         /// Ignored files that the mirror keeps too, by their paths: `.env`.
         mirror_files: Names = Vec::new();
@@ -206,7 +208,7 @@ table! {
         name: Name;
         /// Globs, relative to the root of the repository; `*` stays inside a folder, `**` does not.
         include: Globs;
-        /// Globs of files that are not meant.
+        /// Globs of files that are left out.
         exclude: Globs = Vec::new();
         /// Ids of actions.
         require: Names = Vec::new();
@@ -230,14 +232,14 @@ table! {
         usual: Text, or "none";
         /// The observation if no evidence was seen; `{category}` is what changed.
         gap: Text, or "none";
-        /// What counts as evidence beside the commands in `evidence`.
+        /// What counts as evidence besides the commands in `evidence`.
         proof: Choice<Proof> = Proof::Evidence;
-        /// Commands that prove it, beside what `proof` says; with `proof = "evidence"` they alone do. Each is a program and words that must occur as whole arguments,
-        /// in order. `make restart` is met by `make -j4 restart`; a `*` stands for any text within an argument, as in `npm run test:*`.
+        /// Commands that prove it, in addition to what `proof` says; with `proof = "evidence"` only they do. Each is a program and words that must occur as whole arguments,
+        /// in order. `make restart` matches `make -j4 restart`; a `*` stands for any text within an argument, as in `npm run test:*`.
         evidence: Patterns = Vec::new();
         /// What happens if no evidence was seen.
         level: Choice<RuleLevel> = RuleLevel::Hold;
-        /// Whether the evidence has to come after the last change of the files, or only in this turn.
+        /// Whether the evidence must come after the last change to the files, or just in this turn.
         fresh: Choice<Fresh> = Fresh::AfterChange;
         /// The evidence must come after that of this action.
         after: Name, or "none";
@@ -281,7 +283,7 @@ table! {
     pub struct ErrorText, layer ErrorTextLayer {
         /// One of these texts is in the output; none: any output.
         contains: OneOrMore = Vec::new();
-        /// One of these was what failed, written as evidence is; none: anything.
+        /// One of these is the command that failed, written like evidence; none: any command.
         ran: Patterns = Vec::new();
         /// The sentence.
         say: Text;
@@ -296,7 +298,7 @@ table! {
         when: Globs;
         /// The command line, for `sh -c`.
         run: Text;
-        /// A command that takes longer is ended.
+        /// A command that takes longer is stopped.
         timeout: Time = Duration::from_secs(60);
     }
 }
@@ -325,17 +327,17 @@ table! {
     /// trusts that file.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
     pub struct Autosave, layer AutosaveLayer {
-        /// Nothing, telling the person, or notes, commit and push.
+        /// Nothing, a notification, or notes, commit and push.
         mode: Choice<AutosaveMode> = AutosaveMode::Off;
         /// Percent of the window, from 1 to 99.
         threshold: Whole<u8, 1, 99> = 40;
-        /// The size of the window in tokens, for models that nobody else knows.
+        /// The size of the window in tokens, for models whose window is not known.
         window: Whole<u64, 1>, or "none";
         /// Push the branch where `git push` would: if the remote is known to have it, always, or never. A table sets it by branch
-        /// pattern, of which the longest that matches counts: `push = { "release/*" = "never" }`. `true` is `always`, `false`
+        /// pattern; the longest one that matches counts: `push = { "release/*" = "never" }`. `true` is `always`, `false`
         /// is `never`.
-        push: PushRules, or "`\"tracked\"`; `\"always\"` by `autonomous-mode.active` or `CLAUDE_LOOP_ACTIVE` alone";
-        /// How long a stop waits for its save. What takes longer goes on in the background, and its result is reported at the next
+        push: PushRules, or "`\"tracked\"`; `\"always\"` if only `autonomous-mode.active` or `CLAUDE_LOOP_ACTIVE` switches it on";
+        /// How long a stop waits for its save. What takes longer continues in the background, and its result is reported at the next
         /// prompt or stop.
         wait: Time = Duration::from_millis(50);
         /// What is committed: the notes and `buildguide.md`, or what the turn changed as well.
@@ -344,15 +346,15 @@ table! {
         notes: PathInside, or "the client's own";
         /// The first line of the commit's message.
         subject: Text = "checkpoint: auto-checkpoint".to_owned();
-        /// What stands below it; `{what}`, `{reason}`, `{percent}`, `{agent}`, `{branch}` and `{iteration}` are filled in.
+        /// The rest of the message; `{what}`, `{reason}`, `{percent}`, `{agent}`, `{branch}` and `{iteration}` are filled in.
         body: Text = "{what}, since {reason}.".to_owned();
-        /// `Name <address>`; empty is nobody.
+        /// `Name <address>`; empty means nobody.
         co_author: Text, or "the client";
-        /// Globs of files in which a text that looks like a secret is none.
+        /// Globs of files in which nothing counts as a secret.
         allow_secrets_in: Globs = Vec::new();
-        /// Kinds of secrets, and single ones by the fingerprint that they are reported with, that are none.
+        /// Kinds of secrets, and single ones by the fingerprint that they are reported with, that do not count as secrets.
         allow_secrets: Names = Vec::new();
-        /// A commit hook that takes longer is ended.
+        /// A commit hook that takes longer is stopped.
         hook_timeout: TimeLimit = Duration::from_secs(60);
     }
 }
@@ -398,7 +400,7 @@ impl Kind for Categories {
             let mut known = categories.iter().filter_map(|known| known.name.as_ref());
             if let Some(first) = known.find(|known| known.value == name.value) {
                 let line = first.place.line;
-                let message = format!("`{}` stands here again; it is already on line {line}", name.value);
+                let message = format!("`{}` is defined twice; the first is on line {line}", name.value);
                 reader.problems.push(name.place.problem(message));
                 continue;
             }

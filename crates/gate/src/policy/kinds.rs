@@ -66,7 +66,7 @@ impl Kind for PathInside {
     fn read(entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> Option<String> {
         let path = reader.string(entry)?;
         if path.starts_with('/') || path.split('/').any(|part| part == "..") {
-            let expected = "it must be relative to the root of the repository and stay inside";
+            let expected = "it must be relative to the root of the repository and stay inside it";
             reader.problem(entry.value.span(), format!("bad path `{path}`: {expected}"));
             return None;
         }
@@ -102,7 +102,7 @@ impl Kind for UsersOwn {
     type Value = ();
 
     fn read(entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> Option<()> {
-        let message = format!("`{}` counts only in your own `config.toml`", entry.key.get_ref());
+        let message = format!("`{}` works only in your own `config.toml`", entry.key.get_ref());
         reader.problem(entry.key.span(), message);
         None
     }

@@ -4,7 +4,10 @@
 use settings::{Document, Problems};
 
 /// Tables of the file that are no part of a policy.
-const USERS_OWN: [&str; 4] = ["cluster", "integrations", "mcp", "storage"];
+const USERS_OWN: [&str; 5] = ["cluster", "integrations", "mcp", "storage", TEAM];
+
+/// The table that says what a team is told.
+const TEAM: &str = "team";
 
 /// The part of the file that is a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,6 +16,8 @@ pub struct UserFile {
     pub policy: String,
     /// `presets = "auto"`: the presets that a repository's files ask for.
     pub detects_presets: bool,
+    /// There is a table about a team, so that what is recorded may have to be sent.
+    pub has_team: bool,
 }
 
 impl UserFile {
@@ -21,7 +26,7 @@ impl UserFile {
         // Whoever reads the policy reads the whole of it; only what is no policy must be found before.
         let signs = ["\"auto\"", "'auto'", "\\"];
         if signs.into_iter().chain(USERS_OWN).all(|sign| !text.contains(sign)) {
-            return Ok(Self { policy: text.to_owned(), detects_presets: false });
+            return Ok(Self { policy: text.to_owned(), ..Self::default() });
         }
         let document = Document::parse(name, text)?;
         let mut detects_presets = false;
@@ -33,6 +38,7 @@ impl UserFile {
             }
             _ => true,
         });
-        Ok(Self { policy, detects_presets })
+        let has_team = document.root().contains_key(TEAM);
+        Ok(Self { policy, detects_presets, has_team })
     }
 }

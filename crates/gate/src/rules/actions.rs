@@ -307,7 +307,7 @@ impl Looking<'_, '_> {
                 let order = match self.after {
                     After::Anything => None,
                     After::Moment(moment) if ran.at > moment => None,
-                    _ => action.after.as_ref().map(|id| format!("it did not come after `{id}`")),
+                    _ => action.after.as_ref().map(|id| format!("it did not run after `{id}`")),
                 };
                 order.or_else(|| evidence::staleness(action, covers, self.changed, &ran, strength, self.work))
             });
@@ -440,7 +440,7 @@ impl Looking<'_, '_> {
             Strength::Linted => "linted",
             Strength::Built | Strength::Tested => "built or type checked",
         };
-        let text = format!("What changed was only {done} — {} says more", strongest.step());
+        let text = format!("The changes were only {done} — {} would verify more", strongest.step());
         Some(Observation { rule: Rule::WeakerVerification, text, line: None })
     }
 }

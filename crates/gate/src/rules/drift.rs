@@ -12,7 +12,7 @@ pub(crate) struct Planned<'a> {
     pub(crate) slug: &'a str,
 }
 
-/// `None` where there is no plan, it has no table of files, or nothing changed.
+/// `None` if there is no plan, it has no table of files, or nothing changed.
 pub(crate) fn expectation<'a>(
     plan: Option<&'a PlanFile>,
     changed: &[Changed],

@@ -140,7 +140,7 @@ pub(crate) fn observation(policy: &Policy, failure: &RecordedCall) -> Observatio
         // R5's own words stand alone.
         Some(sentence) if policy.gate.resolved_by == ResolvedBy::Attempt => sentence.to_owned(),
         Some(sentence) if !is_edit => with_command(sentence, failure),
-        _ if is_edit => with_command("An edit failed and was not made since — verify the file", failure),
+        _ if is_edit => with_command("An edit failed and was not repeated — verify the file", failure),
         _ => with_command("A command returned errors — verify the issue is resolved", failure),
     };
     Observation { rule: Rule::UnresolvedError, text, line: failure.call.line }

@@ -57,7 +57,7 @@ pub(crate) fn objection(ran: &Ran<'_>) -> Option<String> {
     match outcome {
         Outcome::Error if chain::passed_all_the_same(ran.recorded, ran.command) => return None,
         Outcome::Error => return Some("it failed".to_owned()),
-        Outcome::Unknown => return Some("how it ended is not known".to_owned()),
+        Outcome::Unknown => return Some("its outcome is unknown".to_owned()),
         Outcome::Ok => {}
     }
     let output = match ran.command.output {
@@ -66,7 +66,7 @@ pub(crate) fn objection(ran: &Ran<'_>) -> Option<String> {
     };
     match (ran.command.attribution, outputs::read(output)) {
         (_, Some(Summary::NoTestsRan)) => Some("no tests ran".to_owned()),
-        (_, Some(Summary::Failed { .. })) => Some("its own summary tells of failures".to_owned()),
+        (_, Some(Summary::Failed { .. })) => Some("its own summary reports failures".to_owned()),
         (Attribution::Decides, _) | (Attribution::Masked(_), Some(Summary::Passed { .. })) => None,
         (Attribution::Masked(_), None) if ran.command.says_it_is_done(output) => None,
         (Attribution::Masked(mask), None) => Some(mask.to_string()),
@@ -98,7 +98,7 @@ pub(crate) fn staleness(
     // What a program wrote itself is not verified by having run it.
     let only_ran = strength == Some(Strength::Ran);
     if only_ran && work.has_unknown_writer(covers) {
-        return Some("it may have written what changed itself".to_owned());
+        return Some("it may have made the changes itself".to_owned());
     }
     let ended = ran.call.ended_at.filter(|_| !only_ran).or(ran.call.at)?;
     // Without a fraction a record is exact to the second; with one, the clock of the files is the coarser one.

@@ -75,7 +75,7 @@ impl VerifyingRun<'_> {
             Showed::Nothing(why) => Some(why.clone()),
             Showed::WithoutTheChange => Some("it ran without the change".to_owned()),
             Showed::Red if self.ran.call.outcome == Outcome::Error => Some("it failed".to_owned()),
-            Showed::Red => Some("its output tells of failures".to_owned()),
+            Showed::Red => Some("its output reports failures".to_owned()),
         }
     }
 }
@@ -348,8 +348,12 @@ fn showed(
         return nothing("it was stopped");
     }
     let by_output = |mask: Mask| match is_hidden {
-        true if mask == Mask::Piped => nothing("a filter hid what it showed"),
+        true if mask == Mask::Piped => nothing("a filter hid its output"),
         true => Showed::Nothing(mask.to_string()),
+        // Some test runners report everything there, and all of them what keeps them from starting.
+        false if command.hides_errors && strength == Strength::Tested && summary.is_none() => {
+            nothing("its status is hidden, and its error output was thrown away")
+        }
         false => by_output(mask, summary, printed),
     };
     match (call.outcome, summary) {
@@ -357,12 +361,12 @@ fn showed(
         (Outcome::Unknown, Some(Summary::Failed { .. })) => Showed::Red,
         // It ended, but the client does not say how: the output decides, as behind a pipe (W13).
         (Outcome::Unknown, _) if call.is_status_hidden => by_output(Mask::Piped),
-        (Outcome::Unknown, _) => nothing("how it ended is not known"),
+        (Outcome::Unknown, _) => nothing("its outcome is unknown"),
         (Outcome::Ok, Some(Summary::NoTestsRan)) => nothing("no tests ran"),
         (Outcome::Ok, _) => match (attribution, summary) {
             (Attribution::Masked(mask), _) => by_output(mask),
             (Attribution::Decides, Some(Summary::Failed { .. })) => {
-                nothing("its own summary tells of failures")
+                nothing("its own summary reports failures")
             }
             (Attribution::Decides, _) => Showed::Green,
         },
@@ -413,7 +417,7 @@ fn by_output(mask: Mask, summary: Option<Summary>, printed: &Printed) -> Showed 
         Some(Summary::Failed { .. }) => Showed::Red,
         Some(Summary::NoTestsRan) => Showed::Nothing("no tests ran".to_owned()),
         None if may_not_have_run => Showed::Nothing(mask.to_string()),
-        None if printed.not_started => Showed::Nothing("it was not started".to_owned()),
+        None if printed.not_started => Showed::Nothing("it did not start".to_owned()),
         None if printed.has_errors => Showed::Red,
         None => Showed::Green,
     }

@@ -95,7 +95,7 @@ fn red_weaker_and_not_understood_are_explained() {
         lines(&explained(r#"presets = ["rust"]"#, &weaker)),
         [
             "MissingAction rust-tests Suppressed by cargo check in line Some(2)",
-            "WeakerVerification rust-tests Fired: What changed was only built or type checked — `cargo test` says more",
+            "WeakerVerification rust-tests Fired: The changes were only built or type checked — `cargo test` would verify more",
             "WideBlastRadius 1 changed file Suppressed: at most 3 top-level folders",
         ]
     );

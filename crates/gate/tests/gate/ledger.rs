@@ -110,17 +110,17 @@ fn l2_a_hold_that_was_ignored_is_told_to_the_person_once() {
     let mut turn = inputs(vec![write("a.py")], &files);
     turn.history.holds_this_turn = 1;
     // Another stop at the same time passes: the agent has not heard of the hold yet.
-    assert_eq!(told(&python, &turn), "pass: held already in this turn; still missing: python-tests");
+    assert_eq!(told(&python, &turn), "pass: already held this turn; still missing: python-tests");
     turn.history.hold_received = true;
-    let said = "Unproven: `a.py`, `b.py`, `c.py` and 2 more need `python-tests`. The agent was asked for it, and went on \
-                without it.";
+    let said = "Unproven: `a.py`, `b.py`, `c.py` and 2 more need `python-tests`. The agent was asked for this and did \
+                not do it.";
     assert_eq!(told(&python, &turn), format!("notify: [checkstone] {said}"));
     turn.ledger.told = Some(said.to_owned());
-    assert_eq!(told(&python, &turn), "pass: held already in this turn; still missing: python-tests");
+    assert_eq!(told(&python, &turn), "pass: already held this turn; still missing: python-tests");
     // What the agent cannot do was told in its own words.
     turn.ledger.told = None;
     turn.said = vec!["checkstone: cannot python-tests: no python here".to_owned()];
-    assert_eq!(told(&python, &turn), "pass: held already in this turn, and no action is missing now");
+    assert_eq!(told(&python, &turn), "pass: already held this turn; no action is missing now");
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn l2_evidence_that_is_a_bare_script_is_in_the_ledger() {
         let mut turn = inputs(vec![edit("a.py")], &["a.py"]);
         assert_eq!(judge(&own, &turn).reason, "missing: ci");
         (turn.history.holds_this_turn, turn.history.hold_received) = (1, true);
-        let said = "Unproven: `a.py` needs `ci`. The agent was asked for it, and went on without it.";
+        let said = "Unproven: `a.py` needs `ci`. The agent was asked for this and did not do it.";
         assert_eq!(told(&own, &turn), format!("notify: [checkstone] {said}"));
         turn.calls = inputs(vec![edit("a.py"), ran(script)], &["a.py"]).calls;
         assert_eq!(standings(&judge(&own, &turn)), ["+a.py"]);

@@ -28,17 +28,20 @@ fn each_mistake_has_its_place_and_its_words() {
         ("[autosave]\nwindow = 0", "checkstone.toml:2:10: `0` is not a whole number from 1 up"),
         ("[autosave]\nhook_timeout = \"0s\"", "checkstone.toml:2:16: `0s` is not a time above zero"),
         ("[gate]\nblast_radius = 3.5", "checkstone.toml:2:16: `3.5` is not a whole number from 0 up"),
-        ("[gate]\nmin_turn = 30", "checkstone.toml:2:12: `30` is no duration; write `\"30s\"`"),
-        ("[gate]\nmin_turn = true", "checkstone.toml:2:12: `true` is no duration; write it like `\"30s\"`"),
+        ("[gate]\nmin_turn = 30", "checkstone.toml:2:12: `30` is not a duration; write `\"30s\"`"),
+        (
+            "[gate]\nmin_turn = true",
+            "checkstone.toml:2:12: `true` is not a duration; write it like `\"30s\"`",
+        ),
         (
             "[gate]\nmin_turn = \"30\"",
-            "checkstone.toml:2:12: `30` is no duration; write it like `30s`, `2m`, `1m30s`",
+            "checkstone.toml:2:12: `30` is not a duration; write it like `30s`, `2m`, `1m30s`",
         ),
         (
             "[gate]\nscope = \"trun\"",
-            "checkstone.toml:2:9: `trun` is none of turn, worktree, diff; did you mean `turn`?",
+            "checkstone.toml:2:9: `trun` is not one of turn, worktree, diff; did you mean `turn`?",
         ),
-        ("[gate.rules]\ndrift = \"block\"", "checkstone.toml:2:9: `block` is none of hold, notify, off"),
+        ("[gate.rules]\ndrift = \"block\"", "checkstone.toml:2:9: `block` is not one of hold, notify, off"),
         ("gate = 3", "checkstone.toml:1:8: `3` is not a table"),
         ("prose = \"docs\"", "checkstone.toml:1:9: `docs` is not an array of strings"),
         ("prose = [\"a\", 3]", "checkstone.toml:1:15: `3` is not a string"),
@@ -71,12 +74,12 @@ fn each_mistake_has_its_place_and_its_words() {
         ),
         (
             "[action.a]\nsay = \"x\"",
-            "checkstone.toml:1:9: `a` has no `evidence`; if any run that verifies code will do, set `proof = \"verification\"` instead",
+            "checkstone.toml:1:9: `a` has no `evidence`; if any run that verifies code is enough, set `proof = \"verification\"` instead",
         ),
         ("[action.a]\nevidence = [\"x\"]", "checkstone.toml:1:9: `a` has neither `say` nor `usual`"),
         (
             "presets = [\"rust\"]\n[action.rust-test]\nusual = \"make\"",
-            "checkstone.toml:2:9: `rust-test` has no `evidence`; if any run that verifies code will do, set \
+            "checkstone.toml:2:9: `rust-test` has no `evidence`; if any run that verifies code is enough, set \
              `proof = \"verification\"` instead; did you mean `rust-tests`?",
         ),
         (
@@ -115,22 +118,22 @@ fn each_mistake_has_its_place_and_its_words() {
         ("[[category]]\nname = \"a\"", "checkstone.toml:2:8: `a` has no `include`"),
         (
             "[[category]]\nname = \"a\"\ninclude = []\n[[category]]\nname = \"a\"\ninclude = []",
-            "checkstone.toml:5:8: `a` stands here again; it is already on line 2",
+            "checkstone.toml:5:8: `a` is defined twice; the first is on line 2",
         ),
         ("[category]\nname = \"a\"", "checkstone.toml:1:1: `[category]` is not an array of tables"),
         ("[[error]]\ncontains = \"x\"", "checkstone.toml:1:1: `[[error]]` has no `say`"),
         ("[[check]]\nrun = \"x\"", "checkstone.toml:1:1: `[[check]]` has no `when`"),
         (
             "[[check]]\nwhen = [\"a\"]\nrun = \"x\"\ntimeout = \"soon\"",
-            "checkstone.toml:4:11: `soon` is no duration; write it like `30s`, `2m`, `1m30s`",
+            "checkstone.toml:4:11: `soon` is not a duration; write it like `30s`, `2m`, `1m30s`",
         ),
         (
             "[plan]\npath = \"../{slug}.md\"",
-            "checkstone.toml:2:8: bad path `../{slug}.md`: it must be relative to the root of the repository and stay inside",
+            "checkstone.toml:2:8: bad path `../{slug}.md`: it must be relative to the root of the repository and stay inside it",
         ),
         (
             "[integrations.linear]\ntoken = \"x\"",
-            "checkstone.toml:1:2: `integrations` counts only in your own `config.toml`",
+            "checkstone.toml:1:2: `integrations` works only in your own `config.toml`",
         ),
         (
             "[integrtions.linear]\ntoken = \"x\"",

@@ -96,7 +96,8 @@ fn the_schema_knows_the_keys_that_are_read() {
             "autosave",
             "integrations",
             "storage",
-            "mcp"
+            "mcp",
+            "team"
         ]
     );
 }

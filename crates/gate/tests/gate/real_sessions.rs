@@ -244,7 +244,10 @@ fn less_than_the_package_has_is_told_once() {
     let mut turn = in_repository(two_packages(), calls(), &["packages/api/src/a.ts"]);
     let told = judge(&policy(NODE), &turn);
     assert_eq!(brief(&told), "notify +weaker-verification");
-    assert_eq!(sentences(&told), ["What changed was only linted — `pnpm test` in `packages/api` says more"]);
+    assert_eq!(
+        sentences(&told),
+        ["The changes were only linted — `pnpm test` in `packages/api` would verify more"]
+    );
     turn.history.reported = gate::reports(&told);
     assert_eq!(brief(&judge(&policy(NODE), &turn)), "notify");
     for (level, expected) in [("hold", "hold +weaker-verification"), ("off", "notify")] {
@@ -479,7 +482,7 @@ fn the_steps_of_a_hold() {
     let turn = |calls: Vec<Call>, files: &[&str]| steps(NODE, &in_repository(two_packages(), calls, files));
     let api = "1. Run `pnpm test` in `packages/api` (node-tests)";
     let web = "2. Run `pnpm test` in `packages/web` (node-tests)";
-    let again = "Run `cd packages/api && pnpm test` again until it succeeds, or say why it may stay red: \
+    let again = "Run `cd packages/api && pnpm test` again until it succeeds, or say why that failure is acceptable: \
                  Test failures remain — re-run tests after fixes (node-tests)";
     assert_eq!(turn(vec![write(API)], &[API]), [api]);
     assert_eq!(turn(vec![write(API), write(WEB)], &[API, WEB]), [api, web]);

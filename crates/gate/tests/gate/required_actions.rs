@@ -350,11 +350,11 @@ fn one_observation_says_why_what_was_run_does_not_count() {
     };
     assert_eq!(
         say(ran("cargo test | wc -l")),
-        ["`cargo test | wc -l` does not count for `rust-tests`: a filter hid what it showed"]
+        ["`cargo test | wc -l` does not count for `rust-tests`: a filter hid its output"]
     );
     assert_eq!(
         say(unfinished("cargo test")),
-        ["`cargo test` does not count for `rust-tests`: how it ended is not known"]
+        ["`cargo test` does not count for `rust-tests`: its outcome is unknown"]
     );
     assert_eq!(
         say(stopped_by_user(ran("cargo test"))),

@@ -541,11 +541,11 @@ fn a_hold_says_each_thing_once() {
         verdict.message.unwrap(),
         "[checkstone] Still failing\n\n\
          Changed: Python code (`app/a.py`)\n\n\
-         1. Run `mypy app` again until it succeeds, or say why it may stay red (python-tests)\n\n\
+         1. Run `mypy app` again until it succeeds, or say why that failure is acceptable (python-tests)\n\n\
          Observations:\n\
          - A command returned errors — verify the issue is resolved (`./deploy`)\n\
          - Files were edited without being read first this turn — verify changes are correct\n\n\
-         If a step cannot be done here, say so in a line of its own:\n\
+         If a step cannot be done here, say so on a line of its own:\n\
          `checkstone: cannot ACTION: REASON` (actions: python-tests)."
     );
 }

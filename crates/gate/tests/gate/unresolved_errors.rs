@@ -371,7 +371,7 @@ fn a_failed_edit_is_settled_by_any_later_edit_of_the_file() {
     let verdict = judge(&policy(HOLD), &inputs(calls, &["data/table.json"]));
     assert_eq!(
         sentences(&verdict),
-        ["An edit failed and was not made since — verify the file (`Edit data/table.json`)"]
+        ["An edit failed and was not repeated — verify the file (`Edit data/table.json`)"]
     );
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gate::Decision;
-use journal::{Limits, NewTurn, Pruned, SessionId, Writing};
+use journal::{Limits, NewTurn, Pruned, SessionId, TurnId, VerdictId, Writing};
 
 use crate::support::{State, minute, open_turn, record, see};
 
@@ -131,4 +131,38 @@ fn the_write_ahead_log_stays_bounded_over_many_short_processes() {
     }
     assert!(largest <= 512 * 1024, "{largest}");
     assert!(matches!(folded, 5..60), "{folded}");
+}
+
+/// Whoever follows the record asks for what came after the last id that they saw.
+#[test]
+fn ids_are_never_given_again() {
+    let state = State::new();
+    let mut journal = state.open();
+    let newest = |journal: &mut journal::Journal| journal.read(|reading| reading.newest()).unwrap();
+    journal
+        .write(|write| {
+            let session = see(write, "s")?;
+            let judged = open_at(write, session, 0);
+            record(write, judged.id, Decision::Pass, b"inputs")?;
+            (1..5).for_each(|at| drop(open_at(write, session, at)));
+            write.prune(minute(200 * DAY), &Limits::default())
+        })
+        .unwrap();
+    let before = newest(&mut journal);
+    let (turns, verdicts) = journal
+        .read(|reading| Ok((reading.turns_after(TurnId(0), 10)?, reading.verdicts_since(VerdictId(0), 10)?)))
+        .unwrap();
+    assert_eq!((turns.len(), verdicts.len()), (2, 1), "the newest turn, and the one with the newest verdict");
+    journal
+        .write(|write| {
+            let turn = open_at(write, see(write, "s")?, 200 * DAY);
+            record(write, turn.id, Decision::Hold, b"inputs")
+        })
+        .unwrap();
+    let after = newest(&mut journal);
+    assert_eq!(after, (TurnId(before.0.0 + 1), VerdictId(before.1.0 + 1)));
+    let followed = journal.read(|reading| reading.verdicts_since(before.1, 10)).unwrap();
+    let told: Vec<_> =
+        followed.iter().map(|one| (one.recorded.decision, one.opened_at, one.proofs)).collect();
+    assert_eq!(told, [(Decision::Hold, minute(200 * DAY), 0)]);
 }

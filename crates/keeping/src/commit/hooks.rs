@@ -62,7 +62,7 @@ fn by_path(workplace: &Workplace, git: &ActingGit, name: &str) -> Result<Option<
     Ok(may_run(&path).then_some(path))
 }
 
-/// `None` where it ended well, otherwise its last lines.
+/// `None` if it ended well, otherwise its last lines.
 fn end(
     workplace: &Workplace,
     mut command: Command,

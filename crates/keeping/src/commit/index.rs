@@ -154,13 +154,13 @@ pub(super) fn look_at(root: &Path, path: &BytePath, is_tracked: bool) -> PathFit
     let above = path.as_path().ancestors().skip(1).filter(|folder| *folder != Path::new(""));
     let mut above = above.filter(|_| !is_tracked);
     if let Some(inner) = above.find(|folder| root.join(folder).join(".git").exists()) {
-        return unfit(&format!("it lies in the repository `{}` inside this one", inner.display()));
+        return unfit(&format!("it is in the repository `{}` inside this one", inner.display()));
     }
     match WorkingTree::open(root).and_then(|folder| folder.kind(path)) {
         Ok(PathKind::File { .. } | PathKind::Symlink) => PathFitness::There,
         // A folder that took a tracked file's place.
         Ok(PathKind::Folder) if is_tracked => PathFitness::Gone,
-        Ok(PathKind::Absent) if is_behind_link(root, path) => unfit("it lies behind a symbolic link"),
+        Ok(PathKind::Absent) if is_behind_link(root, path) => unfit("it is behind a symbolic link"),
         Ok(PathKind::Absent) => PathFitness::Gone,
         Ok(PathKind::Folder) => unfit("it is a folder"),
         Ok(PathKind::Other) => unfit("it is neither a file nor a link"),

@@ -28,7 +28,7 @@ fn rounds(notes: NotesRef<'_>, limits: &PushLimits<'_>) -> PushStep<PushOutcome>
             _ => return pushing.verify(&ours),
         }
     }
-    Err(PushOutcome::Rejected { reason: "the remote's notes went on moving, or are locked".to_owned() })
+    Err(PushOutcome::Rejected { reason: "the remote's notes kept moving, or are locked".to_owned() })
 }
 
 /// `None` if there is no remote.

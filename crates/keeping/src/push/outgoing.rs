@@ -150,7 +150,7 @@ impl Way {
             _ => same,
         };
         if !destination.starts_with(HEADS) {
-            let setting = format!("`remote.{remote}.push` leads to `{destination}`, which is no branch");
+            let setting = format!("`remote.{remote}.push` points to `{destination}`, which is not a branch");
             return Err(Error::NotPushed { setting });
         }
         let is_tracked = match tracking_ref(git, &remote, &destination)? {

@@ -38,7 +38,7 @@ pub(super) fn onto(git: &ActingGit, theirs: &str, tip: &str, ours: &[String]) ->
         } else {
             format!("{foreign} unpushed commits are")
         };
-        return Err(rejected(&format!("{yours} not of autosave's making")));
+        return Err(rejected(&format!("{yours} not made by autosave")));
     }
     for (commit, parent) in picks {
         onto = pick(git, &onto, commit, &parent)?;

@@ -17,7 +17,7 @@ use super::{Snapshot, SnapshotError, SnapshotReason, Snapshots};
 use crate::difference::Version;
 
 impl Snapshots {
-    /// `None` where the snapshot is of no turn's start.
+    /// `None` if the snapshot is of no turn's start.
     pub fn baseline(
         &self,
         snapshot: &Snapshot,

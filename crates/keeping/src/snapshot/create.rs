@@ -60,7 +60,7 @@ pub struct NewSnapshot<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOut {
-    /// `None` where only git's own words are known.
+    /// `None` if only git's own words are known.
     pub path: Option<BytePath>,
     pub reason: String,
 }
@@ -101,7 +101,7 @@ impl Snapshots {
         if let Some(mirror) = &self.mirror
             && let Err(error) = mirror.update(self, &id)
         {
-            let reason = format!("the mirror is not up to date: {error}; the next snapshot goes on with it");
+            let reason = format!("the mirror is not up to date: {error}; the next snapshot continues it");
             kept.facts.left_out.push(LeftOut { path: None, reason });
         }
         Ok(kept)
@@ -419,7 +419,7 @@ impl ContentReader {
                 return Ok(());
             }
         }
-        self.leave_out(path, "it went on changing while it was read: what is kept may be mixed");
+        self.leave_out(path, "it kept changing while it was read: the saved content may be mixed");
         Ok(())
     }
 

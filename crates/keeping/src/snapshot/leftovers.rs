@@ -52,7 +52,7 @@ pub(super) fn remove_abandoned(path: &Path) {
     if path.metadata().is_ok_and(|found| found.uid() != user) {
         return;
     }
-    if Path::new("/proc/self/fd").exists() && !is_open(path) {
+    if is_open(path) == Some(false) {
         let _ = fs_err::remove_file(path);
     }
 }

@@ -26,7 +26,7 @@ const LINK: &str = "120000";
 pub struct RestoreReport {
     /// What was brought back.
     pub snapshot: Snapshot,
-    /// What was there before: what an undo goes back to. `None` where nothing was changed.
+    /// What was there before: what an undo goes back to. `None` if nothing was changed.
     pub before: Option<Snapshot>,
     pub written: Vec<BytePath>,
     pub removed: Vec<BytePath>,
@@ -183,7 +183,7 @@ impl Snapshots {
 enum LeaveAlone {
     #[error("it is a repository of its own, which stays at its commit")]
     OwnRepository,
-    #[error("nothing was changed in this submodule when the snapshot was taken: what is changed now stays")]
+    #[error("nothing was changed in this submodule when the snapshot was taken: current changes stay")]
     CleanSubmodule,
     #[error("one of the two snapshots could not save it")]
     NotSaved,

@@ -877,7 +877,7 @@ fn line_endings_and_repositories_inside_are_told_with_what_to_do() {
     identify(&sandbox);
     sandbox.write("module/a", "changed\n");
     let CommitOutcome::Nothing { left_out } = attempt(&sandbox, &["module/a"]).unwrap() else { panic!() };
-    assert_eq!(left_out[0].reason, "it lies in the repository `module` inside this one");
+    assert_eq!(left_out[0].reason, "it is in the repository `module` inside this one");
     sandbox.git(&["config", "core.autocrlf", "true"]);
     sandbox.git(&["config", "core.safecrlf", "true"]);
     sandbox.write("a", "one\ntwo\n");
@@ -900,7 +900,7 @@ fn links_and_pipes_in_the_place_of_our_files_are_refused() {
         assert_eq!(elsewhere.read_dir().unwrap().count(), 0);
     };
     let pipe = |path: &Path| {
-        rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        sandbox::make_pipe(path);
     };
     symlink(&elsewhere, &ours).unwrap();
     refused(&ours, "is a symbolic link");

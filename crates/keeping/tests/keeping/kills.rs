@@ -193,7 +193,7 @@ fn a11_a_git_that_outlives_a_killed_run_does_not_disturb_the_next() {
     commits::hook(&sandbox, "pre-commit", "true");
     let before = user_state(&sandbox);
     let (waiting, go) = (sandbox.root().join("waiting"), sandbox.root().join("go"));
-    rustix::fs::mknodat(rustix::fs::CWD, &go, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    sandbox::make_pipe(&go);
     let steps = [
         "read-tree",
         "update-index --ignore-skip",

@@ -6,6 +6,7 @@
 
 mod commits;
 mod comparisons;
+#[cfg(target_os = "linux")]
 mod kills;
 mod mirrors;
 mod push_states;

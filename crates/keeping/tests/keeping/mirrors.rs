@@ -120,7 +120,7 @@ fn the_first_mirror_goes_on_where_it_ended() {
     let [reason] = reasons.as_slice() else { panic!("{reasons:?}") };
     assert!(
         reason.starts_with("the mirror is not up to date: `git")
-            && reason.ends_with("; the next snapshot goes on with it"),
+            && reason.ends_with("; the next snapshot continues it"),
         "{reason}"
     );
     let begun = packs(&sandbox);

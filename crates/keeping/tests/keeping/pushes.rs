@@ -200,7 +200,7 @@ fn the_users_own_commits_are_never_rewritten() {
     let theirs = remote_head(&sandbox);
     let ours = [saved(&sandbox, "notes", "ours\n")];
     let outcome = pushed(&sandbox, &PushLimits { ours: &ours, ..limits() });
-    insta::assert_snapshot!(redacted(format!("{outcome:?}")), @r#"Rejected { reason: "the remote has newer commits, and 1 unpushed commit is not of autosave's making: pull, then push" }"#);
+    insta::assert_snapshot!(redacted(format!("{outcome:?}")), @r#"Rejected { reason: "the remote has newer commits, and 1 unpushed commit is not made by autosave: pull, then push" }"#);
     assert_eq!(remote_head(&sandbox), theirs);
 }
 
@@ -353,7 +353,7 @@ fn nothing_is_pushed_where_git_push_would_push_nothing() {
         (
             "remote.origin.push",
             "refs/heads/main:refs/for/main",
-            "`remote.origin.push` leads to `refs/for/main`, which is no branch",
+            "`remote.origin.push` points to `refs/for/main`, which is not a branch",
         ),
     ] {
         sandbox.git(&["config", key, value]);

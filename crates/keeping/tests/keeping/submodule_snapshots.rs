@@ -99,9 +99,7 @@ fn a_submodule_that_was_clean_is_compared_and_left_alone() {
         report.skipped.iter().map(|one| format!("{}: {}", one.path, one.reason)).collect();
     assert_eq!(
         skipped,
-        [
-            "module: nothing was changed in this submodule when the snapshot was taken: what is changed now stays"
-        ]
+        ["module: nothing was changed in this submodule when the snapshot was taken: current changes stay"]
     );
     assert_eq!(read(&sandbox, "module/a").as_deref(), Some("changed\n"));
 }
@@ -172,7 +170,7 @@ fn a_submodule_whose_git_folder_lies_elsewhere_is_named() {
     let reasons: Vec<&str> = snapshot.facts.left_out.iter().map(|left| left.reason.as_str()).collect();
     assert_eq!(
         reasons,
-        ["the changes in this submodule could not be saved: its git folder lies outside of this repository"]
+        ["the changes in this submodule could not be saved: its git folder is outside this repository"]
     );
     assert_eq!(sandbox.git_in(&module, &["for-each-ref", "refs/checkstone"]), "");
 }

@@ -149,7 +149,7 @@ fn a_uv_project_without_its_environment_or_without_ipykernel_says_what_to_do() {
     assert_eq!(
         told,
         format!(
-            "the project has a `uv.lock`, and its environment `{}` is not there yet: make it with `uv sync`, or name another Python in the plan (`interpreter`)",
+            "the project has a `uv.lock`, and its environment `{}` does not exist yet: create it with `uv sync`, or name another Python in the plan (`interpreter`)",
             venv.display()
         )
     );
@@ -183,7 +183,7 @@ fn an_environment_whose_python_is_gone_is_refused() {
     }
     let given = surroundings(&[("PATH", python().parent().unwrap())], None);
     let told = python_environment::find(project, &given).unwrap_err().to_string();
-    insta::assert_snapshot!(redacted(&told), @"the virtual environment `[folder]/.venv` has no `bin/python` that can be run: make it anew, or name another Python in the plan (`interpreter`)");
+    insta::assert_snapshot!(redacted(&told), @"the virtual environment `[folder]/.venv` has no `bin/python` that can be run: create it again, or name another Python in the plan (`interpreter`)");
     let gone = project.join("gone");
     let told = python_environment::find(project, &surroundings(&[("VIRTUAL_ENV", &gone)], None)).unwrap_err();
     assert!(told.to_string().starts_with("the active virtual environment `"), "{told}");

@@ -161,6 +161,6 @@ fn a_python_without_ipykernel_says_so_and_one_that_fails_says_where_to_look() {
     let mut failing = launch(folder.path());
     failing.argv = vec![python().into(), "-c".into(), "print('no kernel here')".into()];
     let told = Kernel::start(&failing, &Controls::new().unwrap()).unwrap_err().to_string();
-    insta::assert_snapshot!(redacted(&told), @"the kernel ended before it could be used (exit code 0: no kernel here); `[folder]/kernel.log` has all that it said");
+    insta::assert_snapshot!(redacted(&told), @"the kernel ended before it could be used (exit code 0: no kernel here); `[folder]/kernel.log` has all of its output");
     insta::assert_snapshot!(without_durations(std::fs::read_to_string(folder.path().join("kernel.log")).unwrap()), @"no kernel here");
 }

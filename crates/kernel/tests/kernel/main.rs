@@ -9,6 +9,7 @@
     reason = "a test fails by panicking"
 )]
 
+#[cfg(target_os = "linux")]
 mod cell_time;
 mod hanging_cells;
 mod interpreters;

@@ -213,8 +213,8 @@ fn what_is_no_notebook_of_version_4_is_left_alone() {
         assert_eq!(std::fs::read_to_string(place.path()).unwrap(), text);
     }
     insta::assert_snapshot!(errors.join("\n"), @"
-    `[folder]/notebooks/churn.ipynb` is not a notebook (expected ident at line 1 column 2), and nothing is written to it: move it away, or mend it
-    `[folder]/notebooks/churn.ipynb` is not a notebook (invalid type: integer `3`, expected a sequence at line 1 column 1), and nothing is written to it: move it away, or mend it
+    `[folder]/notebooks/churn.ipynb` is not a notebook (expected ident at line 1 column 2), and nothing is written to it: move it away, or fix it
+    `[folder]/notebooks/churn.ipynb` is not a notebook (invalid type: integer `3`, expected a sequence at line 1 column 1), and nothing is written to it: move it away, or fix it
     `[folder]/notebooks/churn.ipynb` is a notebook of format 3, and nothing is written to it: open it in Jupyter and save it as version 4
     `[folder]/notebooks/churn.ipynb` is a notebook of format 0, and nothing is written to it: open it in Jupyter and save it as version 4
     ");

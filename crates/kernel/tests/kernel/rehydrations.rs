@@ -559,7 +559,7 @@ module = '.'.join((out / 'checkstone-variables/evil').parts)
     bad = pickle.loads(pathlib.Path("reports/churn/run-001/S01_load_data/checkstone-variables/v1.pickle").read_bytes())
     good = _checkstone_values["values"]["good"]
     globals()["x; import os; os.mkdir('pwned')"] = _checkstone_values["values"]["x; import os; os.mkdir('pwned')"]
-    # Not loaded: "reports/churn/run-001/S01_load_data/checkstone-variables/values.json": its name is Python's own.
+    # Not loaded: "reports/churn/run-001/S01_load_data/checkstone-variables/values.json": its name is reserved by Python.
     # Not loaded: "reports/churn/run-001/S01_load_data/checkstone-variables/../../../../../etc/passwd": it is not among the checkpoint's artifacts.
     print("[REHYDRATED:from=ckpt-000001-[id]]")
     "#);

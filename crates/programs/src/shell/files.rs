@@ -59,7 +59,7 @@ impl Touched {
     }
 }
 
-/// One spelling for one file: `./a/../b` is `b`, and `x` after `cd sub` is `sub/x`. `None` where the folder
+/// One spelling for one file: `./a/../b` is `b`, and `x` after `cd sub` is `sub/x`. `None` if the folder
 /// is not known or the path is empty.
 pub(crate) fn resolve(path: &str, directory: &Directory) -> Option<String> {
     if path.is_empty() || path.len() > LONGEST_PATH {

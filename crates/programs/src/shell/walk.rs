@@ -64,6 +64,7 @@ struct Shell {
     pipefail: bool,
     directory: Directory,
     output: Output,
+    hides_errors: bool,
     functions: HashMap<String, Rc<Node>>,
     /// What `$?` and `${PIPESTATUS[0]}` stand for, and the variables that keep them.
     status: Status,
@@ -97,6 +98,7 @@ impl Default for Shell {
             pipefail: false,
             directory: Directory::Start,
             output: Output::Shown,
+            hides_errors: false,
             functions: HashMap::new(),
             status: Status::unknown(),
             first_of_pipe: Status::unknown(),
@@ -141,10 +143,11 @@ impl Walk {
     fn show_what_is_read_back(&mut self) {
         let mut read_later: Vec<String> = Vec::new();
         for command in self.found.iter_mut().rev() {
-            if command.output == Output::Hidden
-                && command.edits.paths.iter().any(|path| read_later.contains(path))
-            {
-                command.output = Output::Filtered;
+            if command.edits.paths.iter().any(|path| read_later.contains(path)) {
+                if command.output == Output::Hidden {
+                    command.output = Output::Filtered;
+                }
+                command.hides_errors = false;
             }
             if command.output != Output::Hidden {
                 read_later.extend(command.reads.iter().cloned());

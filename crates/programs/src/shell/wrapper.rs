@@ -192,6 +192,7 @@ fn starts_runner(words: &[Word]) -> bool {
         attribution: Attribution::Decides,
         suspect: false,
         output: Output::Shown,
+        hides_errors: false,
         edits: Touched::default(),
         reads: Vec::new(),
         meaning: KnownMeaning::default(),

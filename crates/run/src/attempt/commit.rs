@@ -41,7 +41,7 @@ impl RunningAttempt<'_> {
         let is_other = |(one, other): &(&AcceptedArtifact, &AcceptedArtifact)| one.sha256 != other.sha256;
         if let Some((other, _)) = hashed.iter().flatten().zip(&artifacts).find(is_other) {
             return Err(failed(format!(
-                "`{}` is here not what it was on the node that wrote it; look at the shared file system",
+                "`{}` differs here from what the node wrote; check the shared file system",
                 other.path
             )));
         }

@@ -74,14 +74,14 @@ pub(crate) fn in_words(how: How, elapsed: Duration) -> String {
     match how {
         How::Exited(code) => format!("exit status {code}"),
         How::Killed(signal) => format!("killed by signal {signal}"),
-        How::TimedOut => interrupted("it did not end within its time"),
+        How::TimedOut => interrupted("it exceeded its time limit"),
         How::Stalled => interrupted("it looked stuck"),
         How::NoCheckpoint => interrupted(
-            "it saved no checkpoint for too long (`[CHECKPOINT:saved:…]`; `unchecked = true` lets it go on without)",
+            "it saved no checkpoint for too long (`[CHECKPOINT:saved:…]`; `unchecked = true` allows that)",
         ),
         How::OutOfMemory => {
             format!(
-                "it used more memory than its `resources` allow; ended after {:.1} s",
+                "it used more memory than its `resources` allow; killed after {:.1} s",
                 elapsed.as_secs_f64()
             )
         }

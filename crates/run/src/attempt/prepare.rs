@@ -20,6 +20,7 @@ use crate::fingerprint;
 use crate::input_content::{InputContent, InputReader, ReadInput};
 use crate::marker_limit::MarkerLimit;
 use crate::plan::{Input, Kind, Output, Stage};
+use crate::planted_fault::{Oversight, overlooks};
 use crate::publish;
 use crate::stage_now::Known;
 use crate::stage_parts;
@@ -126,7 +127,7 @@ impl RunningAttempt<'_> {
                 changes.drain(..).for_each(|change| self.warn(format!("{change} {WHILE_IT_RAN}, again")));
             }
         }
-        if changes.is_empty() {
+        if changes.is_empty() || overlooks(Oversight::ChangesMeanwhile) {
             return Ok(());
         }
         Err(self.aborted().unwrap_or_else(|| failed(format!("{} {WHILE_IT_RAN}", changes.join(", ")))))
@@ -136,12 +137,12 @@ impl RunningAttempt<'_> {
     fn tell_beside(&self, ending: &supervise::Ending, of: &str) {
         if let Some(trouble) = &ending.output.trouble {
             let shown = self.job.layout.relative(&ending.output.path);
-            self.warn(format!("{of}its output is not all in `{shown}`: {trouble}"));
+            self.warn(format!("{of}its output in `{shown}` is incomplete: {trouble}"));
         }
         match ending.leftovers {
             0 => {}
-            1 => self.warn(format!("{of}a process that it left running was ended")),
-            number => self.warn(format!("{of}{number} processes that it left running were ended")),
+            1 => self.warn(format!("{of}a process that it left running was killed")),
+            number => self.warn(format!("{of}{number} processes that it left running were killed")),
         }
     }
 
@@ -241,7 +242,7 @@ impl RunningAttempt<'_> {
             if job.made.get(&input.name).is_some_and(|made| *made != sha256) {
                 let shown = input.source.shown(&job.plan);
                 return Err(failed(format!(
-                    "the input `{shown}` was changed after it was made; `checkstone resume` brings it back"
+                    "the input `{shown}` was changed after it was made; `checkstone resume` restores it"
                 )));
             }
             Ok(AcceptedInput { name: input.name.clone(), sha256, identity: identity.unwrap_or_default() })

@@ -8,6 +8,7 @@ use text::error_chain;
 
 use super::{FINGERPRINT, Job, RunningAttempt, Unaccepted, failed};
 use crate::input_content::{self, InputContent};
+use crate::planted_fault::{Oversight, overlooks};
 use crate::secret_values::WITHHELD;
 use crate::{fingerprint, stage_checkpoint};
 
@@ -38,7 +39,7 @@ impl RunningAttempt<'_> {
             let value = match value.as_str() {
                 WITHHELD => inherited().map(|(_, value)| value.clone()).ok_or_else(|| {
                     failed(format!(
-                        "the recorded plan is without the value of `{name}`, a secret: set `{name}` in the environment"
+                        "the recorded plan does not have the value of `{name}`, a secret: set `{name}` in the environment"
                     ))
                 })?,
                 value => value.into(),
@@ -68,13 +69,13 @@ impl RunningAttempt<'_> {
             match stage_checkpoint::bring_back(&job.layout, &to_resume, &prefix) {
                 Ok(()) => all.push(("CHECKSTONE_RESUME_DIR".into(), folder.into())),
                 Err(error) => self.warn(format!(
-                    "it begins anew, for what it had saved cannot be brought back: {}",
+                    "it starts over, because what it had saved cannot be restored: {}",
                     error_chain(&error)
                 )),
             }
         } else if !job.to_resume.is_empty() {
             self.warn(
-                "it begins anew, for its command or its inputs are not those that it had saved something for",
+                "it starts over, because its command or its inputs have changed since it saved something",
             );
         }
         Ok(all)
@@ -88,5 +89,5 @@ fn is_of_same(job: &Job, artifact: &Artifact, fingerprint: &str) -> bool {
     let [stage, number, _] = parts.as_slice() else { return false };
     let folder = job.layout.root().join(run).join(".attempts").join(stage).join(number);
     let noted = fingerprint::open_regular(&folder.join(FINGERPRINT)).and_then(std::io::read_to_string);
-    noted.is_ok_and(|noted| noted == fingerprint)
+    noted.is_ok_and(|noted| noted == fingerprint || overlooks(Oversight::SavedHalfWay))
 }

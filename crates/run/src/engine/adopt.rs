@@ -17,6 +17,7 @@ use crate::earlier_runs::EarlierStage;
 use crate::event::{Accepted, AcceptedArtifact, What};
 use crate::fingerprint;
 use crate::plan::{Kind, Storing};
+use crate::planted_fault::{Oversight, overlooks};
 use crate::publish::{self, PublishError};
 use crate::stage_checkpoint::StageCheckpointError;
 use crate::state::StageState;
@@ -36,7 +37,8 @@ impl Engine<'_> {
     pub(super) fn is_made_by_earlier_run(&mut self, index: usize) -> Result<bool, EngineError> {
         let Some(stage) = self.stage(index) else { return Ok(false) };
         let is_new = self.state(index) == StageState::Pending && self.attempt_number(index) == 0;
-        let is_usable = stage.kind == Kind::Command || self.is_session_made;
+        let is_usable =
+            stage.kind == Kind::Command || self.is_session_made || overlooks(Oversight::SessionOfEarlierRun);
         let earlier = self.earlier_runs.of_stage(stage).filter(|_| is_new && is_usable);
         let Some((nearest, candidates)) = earlier else { return Ok(false) };
         let Some(now) = self.look(index, &nearest.accepted) else { return Ok(false) };
@@ -65,7 +67,7 @@ impl Engine<'_> {
             }
             Err(error) => {
                 let text = format!(
-                    "it runs again, for what run `{}` made cannot be taken over: {}",
+                    "it runs again, because the results of run `{}` cannot be reused: {}",
                     made.run.run(),
                     error_chain(&error)
                 );

@@ -135,7 +135,7 @@ pub fn resume(
         engine.append(What::PlanChanged { plan: text, set })?;
     }
     for sentence in drift {
-        engine.warn(None, format!("since the run was last taken in hand, {sentence}"))?;
+        engine.warn(None, format!("since the run was last active, {sentence}"))?;
     }
     engine.tell_checkpoint()?;
     engine.run_to(RunState::InProgress, Some("resumed".to_owned()))?;
@@ -170,6 +170,9 @@ pub fn abort_lost(
 fn finish(mut engine: Engine<'_>) -> Result<RunState, EngineError> {
     let state = engine.drive();
     engine.python.close();
+    if matches!(state, Ok(RunState::Completed)) {
+        engine.executor.completed();
+    }
     if engine.may_free {
         // Where that cannot be done, `checkpoint prune` does it.
         let _ = checkpoint::prune_at_end(&engine.layout);
@@ -350,20 +353,19 @@ impl Engine<'_> {
         let found = match checkpoint::last_valid(root, title, Some(run), Depth::Quick) {
             Ok(found) => found,
             Err(error) => {
-                let text = format!("the checkpoints cannot be looked at: {}", error_chain(&error));
+                let text = format!("the checkpoints cannot be read: {}", error_chain(&error));
                 return self.warn(None, text);
             }
         };
         for skipped in &found.skipped {
             let issues: Vec<String> = skipped.issues.iter().map(ToString::to_string).collect();
-            let text = format!("the checkpoint `{}` is passed over: {}", skipped.id, issues.join("; "));
+            let text = format!("the checkpoint `{}` is skipped: {}", skipped.id, issues.join("; "));
             self.warn(None, text)?;
         }
         let (checkpoint_id, stage_id) = match found.checkpoint {
             Some(usable) => (Some(usable.id), Some(usable.sealed.manifest.stage_id)),
             None => {
-                let text =
-                    "there is no valid checkpoint; it goes on with the first stage that is not complete";
+                let text = "there is no valid checkpoint; the run continues with the first stage that is not complete";
                 self.warn(None, text.to_owned())?;
                 (None, None)
             }
@@ -378,7 +380,7 @@ impl Engine<'_> {
             let (stage_id, from) = (self.id(index), self.state(index));
             let is_wanted = from == StageState::Completed && self.is_wanted_again(index);
             if from == StageState::Blocked || is_wanted {
-                let reason = is_wanted.then(|| "it is wanted again".to_owned());
+                let reason = is_wanted.then(|| "it was requested again".to_owned());
                 let attempt = self.attempt_number(index);
                 changes.push(What::stage_state(stage_id, attempt, from, StageState::Pending, reason));
             }

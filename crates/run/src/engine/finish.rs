@@ -61,9 +61,7 @@ impl Engine<'_> {
                         Some(index) if self.executor.cancel(index) => {}
                         // It waits for nothing but its turn.
                         Some(index) if self.ready.remove(&index) => self.abort_unbegun(index)?,
-                        _ => {
-                            self.warn(None, format!("`{id}` is not running, so that it cannot be aborted"))?
-                        }
+                        _ => self.warn(None, format!("`{id}` is not running, so it cannot be aborted"))?,
                     }
                 }
             }

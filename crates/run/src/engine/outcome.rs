@@ -31,8 +31,8 @@ impl Engine<'_> {
             .stage(index)
             .zip(accepted)
             .is_some_and(|(stage, accepted)| stage_parts::is_for_other_parameters(accepted, stage));
-        let begun = if is_other { "was run for other parameters" } else { "was begun before" };
-        let text = format!("it is not retryable, and {begun}; `--again` runs it all the same");
+        let begun = if is_other { "was run for other parameters" } else { "was started before" };
+        let text = format!("it is not retryable, and {begun}; `--again` runs it anyway");
         self.warn(Some(index), text.clone())?;
         if self.state(index) == StageState::Pending {
             self.stage_to(index, StageState::Blocked, Some(text))?;

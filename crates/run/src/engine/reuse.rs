@@ -45,8 +45,8 @@ impl Engine<'_> {
         if self.outputs_restored(&stage_id, &accepted).is_err() {
             return Ok(false);
         }
-        let text = "something of it has changed, but it is not retryable, so that what it made then stays; `--again` \
-                    runs it all the same";
+        let text = "something in it has changed, but it is not retryable, so its earlier results stay; `--again` \
+                    runs it anyway";
         self.warn(Some(index), text.to_owned())?;
         Ok(true)
     }

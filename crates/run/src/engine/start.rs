@@ -31,7 +31,7 @@ impl Engine<'_> {
                     continue;
                 }
                 if may_run {
-                    let why = Some("something of it has changed".to_owned());
+                    let why = Some("something in it has changed".to_owned());
                     self.stage_to(index, StageState::Pending, why)?;
                 }
             }
@@ -214,7 +214,7 @@ impl Engine<'_> {
             },
             Err(error) => error_chain(&error),
         };
-        let text = format!("it begins anew, for what it had saved in `{id}` cannot be brought back: {lost}");
+        let text = format!("it starts over, because what it had saved in `{id}` cannot be restored: {lost}");
         self.warn(Some(index), text)?;
         Ok(Vec::new())
     }

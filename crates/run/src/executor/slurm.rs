@@ -20,10 +20,12 @@ use std::time::{Duration, Instant};
 
 use checkpoint::layout::Layout;
 use supervise::Controls;
+use text::error_chain;
 
 use super::{AttemptReport, AttemptTicket, Executor};
 use crate::attempt::{self, Cause, Job, PreparedAttempt, Unaccepted};
 use crate::event::Accepted;
+use crate::exchange::{CarryError, EngineRelay, Exchange};
 use crate::job_file::{self, ABORT, JobFile, JobMark, JobReference, ShownCells};
 use crate::next_in_session;
 use crate::plan::{Cluster, Kind};
@@ -32,6 +34,7 @@ use crate::publish;
 pub use commands::NoSlurmError;
 use commands::SlurmCall;
 pub(crate) use commands::{CallFailure, ListedJob, SlurmCommands};
+pub use submission::NODE_LOG;
 use submission::{Submission, UnsentJob};
 
 /// How often the folders of the attempts are looked into.
@@ -47,6 +50,8 @@ pub struct SlurmSettings {
     pub cluster: Cluster,
     /// This program, as nodes find it.
     pub program: PathBuf,
+    /// How nodes are reached that do not see the project's folder; none if they do.
+    pub exchange: Option<Arc<dyn Exchange>>,
 }
 
 /// What other threads tell.
@@ -57,6 +62,17 @@ pub(crate) enum SlurmNews {
     Report(AttemptReport),
     /// A checkpoint that a stage had wanted is saved, or could not be.
     SavedHalfWay(usize),
+    /// What a stage needs on its node is where that finds it, or could not be put there.
+    Packed(usize, Result<(), PackageError>),
+}
+
+/// Why what a stage needs is not where its node would find it.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PackageError {
+    #[error("there is no such stage")]
+    NoStage,
+    #[error(transparent)]
+    Carry(#[from] CarryError),
 }
 
 pub(crate) struct Slurm {
@@ -77,6 +93,9 @@ pub(crate) struct Slurm {
     to_commit: VecDeque<(usize, PreparedAttempt, ShownCells)>,
     committing: usize,
     session: Option<LivingSession>,
+    /// Carries files between the attempts' folders here and their nodes, if these do not see them.
+    relay: Option<Arc<EngineRelay>>,
+    packing: usize,
     /// Nothing here can be ended by it: jobs are ended by files and by Slurm.
     controls: Controls,
 }
@@ -119,6 +138,18 @@ struct SlurmJob {
     /// A checkpoint is being saved, and perhaps another one is wanted already.
     is_saving: bool,
     wants_checkpoint: bool,
+    package: Package,
+    /// Its node does not see its folder.
+    is_exchanged: bool,
+}
+
+/// Whether a node has what it needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Package {
+    /// It sees the folder, or what it needs was put.
+    There,
+    Missing,
+    UnderWay,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -161,6 +192,8 @@ impl Slurm {
             to_commit: VecDeque::new(),
             committing: 0,
             session: None,
+            relay: None,
+            packing: 0,
             controls: Controls::new()?,
         })
     }
@@ -199,7 +232,12 @@ impl Slurm {
             gone_since: None,
             is_saving: false,
             wants_checkpoint: false,
+            package: if self.relay.is_some() { Package::Missing } else { Package::There },
+            is_exchanged: self.relay.is_some(),
         };
+        if let Some(relay) = &self.relay {
+            relay.follow(&new.token, &new.folder);
+        }
         self.jobs.entry(stage).insert_entry(new).into_mut()
     }
 
@@ -214,9 +252,44 @@ impl Slurm {
         Some(session)
     }
 
+    /// The relay of the run, if there has to be one.
+    fn start_relay(&mut self, layout: &Layout) -> io::Result<()> {
+        if let (None, Some(exchange)) = (&self.relay, &self.settings.exchange) {
+            let store = exchange.of_run(layout.title(), layout.run()).map_err(io::Error::other)?;
+            self.relay = Some(Arc::new(EngineRelay::start(store)));
+        }
+        Ok(())
+    }
+
+    /// Puts what the next stages need on their nodes where these find it, a few at a time.
+    fn pack(&mut self) {
+        let Some(relay) = &self.relay else { return };
+        let mut places: Vec<usize> = self.jobs.keys().copied().collect();
+        places.sort_unstable();
+        for place in places {
+            let is_due =
+                |job: &&mut SlurmJob| job.phase == SlurmPhase::Unsent && job.package == Package::Missing;
+            let Some(job) = self.jobs.get_mut(&place).filter(is_due) else { continue };
+            if self.packing >= COMMITS {
+                return;
+            }
+            self.packing += 1;
+            job.package = Package::UnderWay;
+            let file = JobFile::of(&job.job, self.is_trusted, self.is_secret);
+            let (job, relay, sender) = (Arc::clone(&job.job), Arc::clone(relay), self.sender.clone());
+            std::thread::spawn(move || {
+                let packed = file
+                    .ok_or(PackageError::NoStage)
+                    .and_then(|file| Ok(submission::put_package(&job, file, &relay)?));
+                let _ = sender.send(SlurmNews::Packed(place, packed));
+            });
+        }
+    }
+
     /// Everything that waits to be submitted.
     fn send(&mut self) {
-        let is_unsent = |job: &&SlurmJob| job.phase == SlurmPhase::Unsent;
+        self.pack();
+        let is_unsent = |job: &&SlurmJob| job.phase == SlurmPhase::Unsent && job.package == Package::There;
         let mut places: Vec<usize> = self.jobs.values().filter(is_unsent).map(|job| job.job.stage).collect();
         if places.is_empty() {
             return;
@@ -227,7 +300,10 @@ impl Slurm {
             .filter_map(|place| {
                 let job = self.jobs.get(place)?;
                 let file = self.job_file(&job.job).ok()?;
-                let reference = JobReference::of(&job.folder, &job.token);
+                let reference = match &self.relay {
+                    Some(_) => JobReference::of_exchange(&job.token),
+                    None => JobReference::of(&job.folder, &job.token),
+                };
                 let secrets = job.job.stage().map(|stage| file.secrets(stage)).unwrap_or_default();
                 Some(UnsentJob { place: *place, job: &job.job, reference, secrets })
             })
@@ -241,7 +317,9 @@ impl Slurm {
                 1 => Ok(()),
                 _ => publish::make_folder(first.job.layout.root(), &folder).map_err(io::Error::other),
             };
-            let submission = made.and_then(|()| Submission::of(&group, &token, &self.settings, &folder));
+            let store = self.relay.as_ref().map(|relay| relay.store.as_ref());
+            let submission =
+                made.and_then(|()| Submission::of(&group, &token, &self.settings, store, &folder));
             let marks = group.iter().enumerate().map(|(place, one)| {
                 let place = (group.len() > 1).then_some(place);
                 (one.place, JobMark { token: token.clone(), place })
@@ -286,11 +364,24 @@ impl Slurm {
                 }
                 self.save_half_way(place);
             }
+            SlurmNews::Packed(place, packed) => {
+                self.packing -= 1;
+                if let Some(job) = self.jobs.get_mut(&place) {
+                    job.package = Package::There;
+                }
+                if let Err(error) = packed {
+                    let why = error_chain(&error);
+                    self.conclude(place, failed(format!("what it needs cannot be sent to a node: {why}")));
+                }
+            }
             SlurmNews::Report(report) => {
                 if let AttemptReport::Ended(place, outcome) = &report {
                     self.committing -= 1;
                     self.note_session(*place, outcome.result.as_ref().ok());
-                    self.jobs.remove(place);
+                    let ended = self.jobs.remove(place);
+                    if let (Some(relay), Some(job)) = (&self.relay, ended) {
+                        relay.forget(&job.token);
+                    }
                 }
                 self.reports.push_back(report);
             }
@@ -325,7 +416,9 @@ impl Slurm {
     fn note_session(&mut self, place: usize, accepted: Option<&Accepted>) {
         let is_python = |job: &&SlurmJob| job.job.stage().is_some_and(|stage| stage.kind == Kind::Python);
         let Some(job) = self.jobs.get(&place).filter(is_python) else { return };
-        let known_as = accepted.and_then(|accepted| accepted.session.clone());
+        // A node that is reached by objects ends with its stage.
+        let is_living = |_: &&Accepted| self.relay.is_none();
+        let known_as = accepted.filter(is_living).and_then(|accepted| accepted.session.clone());
         match (known_as, job.claimed_id()) {
             (Some(known_as), Some(id)) => {
                 let (folder, mark) = (job.folder.clone(), job.mark.clone());
@@ -341,6 +434,9 @@ impl Slurm {
     fn conclude(&mut self, place: usize, unaccepted: Unaccepted) {
         let Some(job) = self.jobs.get_mut(&place) else { return };
         job_file::revoke(&job.folder);
+        if let Some(relay) = &self.relay {
+            relay.revoke(&job.token);
+        }
         job.phase = SlurmPhase::Committing;
         let prepared = PreparedAttempt { ending: None, result: Err(unaccepted), session_after_failure: None };
         self.to_commit.push_back((place, prepared, ShownCells::default()));
@@ -408,6 +504,7 @@ impl Executor for Slurm {
     fn submit(&mut self, job: Job) -> io::Result<()> {
         let folder = Self::folder(&job)?;
         job.make_folder().map_err(io::Error::other)?;
+        self.start_relay(&job.layout)?;
         self.job_file(&job)?.write(&folder).map_err(io::Error::other)?;
         let reference = JobReference::of(&folder, job.token.as_deref().unwrap_or_default());
         let session = self.handed_over(&job, &reference);
@@ -447,6 +544,9 @@ impl Executor for Slurm {
         job.aborted_at = job.aborted_at.or_else(|| Some(Instant::now()));
         // As many characters as requests.
         let _ = fs_err::write(job.folder.join(ABORT), "!".repeat(job.aborts));
+        if let Some(relay) = &self.relay {
+            relay.abort(&job.token, job.aborts);
+        }
         if job.phase == SlurmPhase::Unsent {
             self.conclude(stage, aborted());
         }
@@ -460,7 +560,8 @@ impl Executor for Slurm {
             let file = JobFile::read(&folder.join(job_file::JOB)).ok()?;
             self.job_file(job).ok()?.is_same_work(&file).then_some(folder)
         };
-        match read(&job) {
+        let folder = read(&job).filter(|_| self.start_relay(&job.layout).is_ok());
+        match folder {
             Some(folder) => {
                 self.insert(job, folder, SlurmPhase::Unanswered);
                 Ok(())
@@ -471,6 +572,13 @@ impl Executor for Slurm {
 
     fn holds(&self, session: &str) -> bool {
         self.session.as_ref().is_some_and(|living| living.known_as == session)
+    }
+
+    fn completed(&mut self) {
+        if let Some(relay) = &self.relay {
+            // What stays costs room alone, and goes with the run.
+            let _ = relay.store.remove_all("");
+        }
     }
 
     /// The next engine adopts them.
@@ -514,7 +622,7 @@ fn aborted() -> Unaccepted {
 pub enum EndJobsError {
     #[error(transparent)]
     NoSlurm(#[from] NoSlurmError),
-    #[error("Slurm did not say within {} s that the jobs of the last attempts have ended: {why}", LONGEST_END.as_secs())]
+    #[error("Slurm did not confirm within {} s that the jobs of the last attempts have ended: {why}", LONGEST_END.as_secs())]
     Unanswered { why: String },
 }
 

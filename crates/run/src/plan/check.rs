@@ -67,7 +67,7 @@ fn ids(drafts: &[At<StageLayer>], reader: &mut Reader<'_>) -> HashMap<String, us
         let Some(id) = &draft.value.id else { continue };
         if let Some(earlier) = ids.get(&id.value) {
             let line = drafts.get(*earlier).map_or(1, |stage| stage.place.line);
-            let again = format!("`{}` stands here again; it is already the stage on line {line}", id.value);
+            let again = format!("`{}` is defined twice; the first is the stage on line {line}", id.value);
             reader.problems.push(id.place.problem(again));
         } else {
             ids.insert(id.value.clone(), index);
@@ -94,7 +94,7 @@ fn warning(stage: &StageLayer) -> Option<Problem> {
             true => format!("`{id}` may run for {longest} s without a checkpoint (`unchecked = true`)"),
             false => format!(
                 "`{id}` may run for {longest} s: it is interrupted after {most} s without a checkpoint. Split it, or let it \
-                 print `[CHECKPOINT:saved:…]` at least that often and say `midStageCheckpoints = true`; `unchecked = true` \
+                 print `[CHECKPOINT:saved:…]` at least that often and set `midStageCheckpoints = true`; `unchecked = true` \
                  lets it run without"
             ),
         })
@@ -183,7 +183,7 @@ impl<'a, 'r, 't> Checker<'a, 'r, 't> {
         if let Some(At { value: id, place }) = &draft.id {
             if !is_stage_id(id) {
                 let advice = "write it like `S01_load_data`: number, verb, noun";
-                self.problem(place, format!("`{id}` is no stage id; {advice}"));
+                self.problem(place, format!("`{id}` is not a stage id; {advice}"));
             } else if let Err(error) = Segment::visible("stage", &stage_id(id, suffix)) {
                 self.problem(place, error.to_string());
             }
@@ -221,8 +221,8 @@ impl<'a, 'r, 't> Checker<'a, 'r, 't> {
             && draft.mid_stage_checkpoints != Some(true)
         {
             let message = format!(
-                "a stage may take more than {LONGEST_DURATION} s only if it prints `[CHECKPOINT:saved:…]` on its way and says \
-                 `midStageCheckpoints = true`"
+                "a stage may take more than {LONGEST_DURATION} s only if it prints `[CHECKPOINT:saved:…]` along the way and \
+                 sets `midStageCheckpoints = true`"
             );
             self.problem(&limit.place, message);
         }
@@ -312,7 +312,10 @@ impl<'a, 'r, 't> Checker<'a, 'r, 't> {
             if text.is_empty() || text.contains(['=', '\0']) || value.value.contains('\0') {
                 self.problem(&name.place, format!("`{text}` cannot be an environment variable"));
             } else if text.starts_with("CHECKSTONE_") {
-                self.problem(&name.place, format!("`{text}` is set by checkstone itself; take another name"));
+                self.problem(
+                    &name.place,
+                    format!("`{text}` is set by checkstone itself; choose another name"),
+                );
             }
         }
         let pairs = draft.environment.iter().flatten();
@@ -439,7 +442,7 @@ impl<'a, 'r, 't> Checker<'a, 'r, 't> {
                     }
                     PlanPathError::Missing(path) if path.contains(['*', '?', '[']) => {
                         format!(
-                            "{error}; patterns are not filled in: name the folder, and all its files are read"
+                            "{error}; patterns are not expanded: name the folder, and all its files are read"
                         )
                     }
                     error => error.to_string(),
@@ -543,8 +546,8 @@ pub(super) enum PlanPathError {
     NotRelative(String),
     #[error("`{0}` does not exist")]
     Missing(String),
-    #[error("`{0}` leads out of the project")]
+    #[error("`{0}` leads outside the project")]
     LeadsOut(String),
-    #[error("`{path}` cannot be looked at: {source}")]
+    #[error("`{path}` cannot be inspected: {source}")]
     Failed { path: String, source: std::io::Error },
 }

@@ -469,7 +469,7 @@ impl Checker<'_, '_, '_> {
         for (axis, _, reference) in self.written.lists_of(index) {
             let stage = self.written.id(reference.draft);
             if self.is_fan_out(reference.draft) {
-                let message = format!("`{stage}` has instances; a list is made by one stage");
+                let message = format!("`{stage}` has instances; a list must come from a single stage");
                 self.problem(list_place(axis), message);
             } else if self.written.declared(reference.draft, &reference.path).is_none() {
                 self.unknown_output(list_place(axis), reference.draft, &reference.path);
@@ -499,7 +499,7 @@ impl Checker<'_, '_, '_> {
             }
             None => {
                 let message = format!(
-                    "`{}` is no condition; write `params.NAME`, `not params.NAME`, `params.NAME == VALUE` or `!=`",
+                    "`{}` is not a condition; write `params.NAME`, `not params.NAME`, `params.NAME == VALUE` or `!=`",
                     when.value
                 );
                 self.problem(&when.place, message);

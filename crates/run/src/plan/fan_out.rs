@@ -107,7 +107,7 @@ pub(super) struct Instance {
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ListError {
-    #[error("the parameter `{0}` is no list")]
+    #[error("the parameter `{0}` is not a list")]
     NoList(String),
     #[error("there is no parameter `{0}`")]
     NoParameter(String),
@@ -141,13 +141,13 @@ impl ListValues {
             match first.insert(format!("{value:?}"), number) {
                 None => values.push(value),
                 Some(earlier) => {
-                    repeated.push(format!("{kind} {number} is `{value}` as {kind} {earlier} is"))
+                    repeated.push(format!("{kind} {number} is `{value}`, the same as {kind} {earlier}"))
                 }
             }
         }
         let more = match repeated.len().saturating_sub(1) {
             0 => String::new(),
-            more => format!(", and {more} more are there again"),
+            more => format!(", and {more} more are repeated"),
         };
         let repeated = repeated.first().map(|first| format!("{first}{more}; each value has one instance"));
         Self { values, repeated }

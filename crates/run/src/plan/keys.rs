@@ -66,6 +66,8 @@ table! {
         sbatch: Names = Vec::new();
         /// How many seconds pass between two looks at the list of jobs; their results are seen without it.
         poll as "pollSec": Seconds<1, 600> = Duration::from_secs(5);
+        /// How nodes are reached: by the project's folder, which they see, or by the bucket of `store`.
+        exchange: Choice<ExchangeBy> = ExchangeBy::Folder;
     }
 }
 
@@ -139,6 +141,10 @@ table! {
 choices! {
     #[derive(Deserialize)]
     pub enum Storing { Copy = "copy", Reference = "reference" }
+}
+
+choices! {
+    pub enum ExchangeBy { Folder = "folder", Bucket = "bucket" }
 }
 
 choices! {

@@ -286,7 +286,7 @@ impl Parameters {
                     if at.file.is_empty() {
                         at = reader.place(0..0);
                     }
-                    let message = format!("the plan has no parameter `{name}`, which is to be set");
+                    let message = format!("the plan has no parameter `{name}` to set");
                     reader.unknown(at, message, name, known.iter().map(String::as_str));
                 }
             }
@@ -313,10 +313,10 @@ impl Parameters {
 pub(super) enum FillError {
     #[error("there is no parameter `{name}`")]
     Unknown { name: String },
-    #[error("the parameter `{name}` is a list; `forEach` takes one of it at a time")]
+    #[error("the parameter `{name}` is a list; `forEach` takes one value at a time")]
     List { name: String },
     #[error(
-        "`{value}` of the parameter `{name}` cannot stand in a text for the shell or for Python: set an environment variable \
+        "`{value}` of the parameter `{name}` cannot be part of a text for the shell or for Python: set an environment variable \
          to it, or write the command as a list of words"
     )]
     NotPlain { name: String, value: String },

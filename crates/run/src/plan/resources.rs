@@ -26,10 +26,6 @@ impl Resources {
     /// The processors, the memory and the NVIDIA cards of this machine.
     pub fn of_machine() -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let memory = fs_err::read_to_string("/proc/meminfo").ok().and_then(|text| {
-            let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-            line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
-        });
         let is_card = |name: &str| {
             let number = name.strip_prefix("nvidia");
             number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
@@ -40,7 +36,7 @@ impl Resources {
             ("cpus".to_owned(), u64::try_from(processors).unwrap_or(1)),
             ("gpus".to_owned(), u64::try_from(cards).unwrap_or(0)),
         ]);
-        amounts.extend(memory.map(|kilobytes| (MEMORY.to_owned(), kilobytes * 1024)));
+        amounts.extend(machine::total_memory().map(|bytes| (MEMORY.to_owned(), bytes)));
         Self { amounts }
     }
 
@@ -91,7 +87,7 @@ impl Resources {
             _ => amount.to_string(),
         };
         (wanted > there)
-            .then(|| format!("it asks for {} of `{name}`, and there is {}", shown(wanted), shown(there)))
+            .then(|| format!("it asks for {} of `{name}`, but there is {}", shown(wanted), shown(there)))
     }
 }
 
@@ -147,7 +143,7 @@ mod tests {
         assert!(!there.has(&wanted), "{there:?}");
         there.give_back(&wanted);
         assert!(there.has(&wanted));
-        assert_eq!(there.lack_of("license", 1).unwrap(), "it asks for 1 of `license`, and there is 0");
+        assert_eq!(there.lack_of("license", 1).unwrap(), "it asks for 1 of `license`, but there is 0");
         assert_eq!(there.set("gpus"), Err(ResourceError::NoAmount("gpus".to_owned())));
         assert_eq!(there.set("memory=much"), Err(ResourceError::NoSize("much".to_owned())));
     }

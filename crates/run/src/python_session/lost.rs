@@ -35,9 +35,9 @@ impl SharedSession {
                 }
             };
             let note = match outputs.is_empty() {
-                true => "[checkstone was ended while this cell ran; it had put out nothing]\n".to_owned(),
+                true => "[checkstone was stopped while this cell ran; it had no output yet]\n".to_owned(),
                 false => format!(
-                    "[checkstone was ended while this cell ran; what it had put out is above, and its text in `{}`]\n",
+                    "[checkstone was stopped while this cell ran; its output so far is above, and its text in `{}`]\n",
                     spool.shown
                 ),
             };

@@ -16,6 +16,7 @@ use text::error_chain;
 
 use super::{SHORT, SessionError, SharedSession, described, spool};
 use crate::attempt::{EarlierArtifact, SessionBefore, in_words};
+use crate::planted_fault::{Oversight, overlooks};
 use crate::stage_work::{CellJob, SessionSource};
 
 /// Python code that says which of the names in `NAMES` the session does not have.
@@ -43,7 +44,7 @@ impl SharedSession {
         let Some(mut manifest) = last_saved.manifest else {
             if let Some(cell) = super::last_executed_cell(layout) {
                 warn(format!(
-                    "there is no valid checkpoint to rehydrate: the session goes on after {cell}, with none of its variables"
+                    "there is no valid checkpoint to rehydrate: the session continues after {cell}, with none of its variables"
                 ));
             }
             return Ok(());
@@ -103,14 +104,14 @@ impl SharedSession {
             let what: Vec<&str> = unconfirmed.iter().map(|withheld| withheld.what.as_str()).collect();
             warn(format!(
                 "not loaded, since the checkpoint `{}` is not this machine's own and loading can run code: {}; \
-                 where you trust it, `checkstone resume {} --trust` loads all of it",
+                 if you trust it, `checkstone resume {} --trust` loads all of it",
                 manifest.checkpoint_id,
                 what.join(", "),
                 layout.run()
             ));
         }
         for unsaved in variables.iter().flat_map(|variables| &variables.unsaved) {
-            warn(format!("the variable `{}` is not back: {}", unsaved.name, unsaved.why));
+            warn(format!("the variable `{}` was not restored: {}", unsaved.name, unsaved.why));
         }
         self.run_rehydration(cell_job, &manifest, &cell)
     }
@@ -223,5 +224,6 @@ fn has_variables(layout: &Layout, manifest: &Manifest, before: &SessionBefore) -
         let same = |held: &Artifact| held.relative_path == path && held.sha256 == wanted.sha256;
         manifest.artifacts.iter().any(same)
     };
-    !before.variables.is_empty() && before.variables.iter().all(is_there)
+    let is_whole = !before.variables.is_empty() && before.variables.iter().all(is_there);
+    is_whole || overlooks(Oversight::CheckpointOfSession)
 }

@@ -28,7 +28,7 @@ pub struct ComparedRun {
     pub run: String,
     pub state: String,
     pub started_at: Option<String>,
-    /// While a supervisor had the run in hand.
+    /// While a supervisor drove the run.
     pub elapsed_seconds: f64,
 }
 
@@ -38,7 +38,7 @@ pub struct ComparedValue {
     /// With the parameters of an instance: `S02_train_model (lr = 0.1)`. Null for a parameter of the plan.
     pub stage: Option<String>,
     pub name: String,
-    /// Null where the run has none.
+    /// Null if the run has none.
     pub a: Option<String>,
     pub b: Option<String>,
     pub differs: bool,
@@ -72,6 +72,9 @@ impl ComparedRun {
         }
     }
 }
+
+/// A share of a number so small that a computer's own rounding may have made it.
+const ROUNDING: f64 = 1e-12;
 
 /// What a value is of: the stage and the name.
 type Key = (Option<String>, String);
@@ -122,8 +125,29 @@ impl ComparedValue {
     fn of((stage, name): Key, a: Option<String>, b: Option<String>) -> Self {
         let number =
             |text: &Option<String>| text.as_ref()?.parse::<f64>().ok().filter(|value| value.is_finite());
-        let change = number(&a).zip(number(&b)).map(|(a, b)| b - a);
+        // What only the order of additions decides is no difference.
+        let change = number(&a).zip(number(&b)).map(|(a, b)| {
+            let is_rounding = (b - a).abs() <= ROUNDING * a.abs().max(b.abs());
+            if is_rounding { 0.0 } else { b - a }
+        });
         let differs = change.map_or(a != b, |change| change != 0.0);
         Self { stage, name, a, b, differs, change }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_rounding_makes_is_no_difference() {
+        let of = |a: &str, b: &str| {
+            let value = ComparedValue::of((None, String::new()), Some(a.to_owned()), Some(b.to_owned()));
+            (value.differs, value.change)
+        };
+        assert_eq!(of("0.3", "0.30000000000000004"), (false, Some(0.0)));
+        assert!(of("0.3", "0.3000000001").0);
+        assert_eq!(of("0", "1e-300"), (true, Some(1e-300)));
+        assert_eq!(of("0", "-0"), (false, Some(0.0)));
     }
 }

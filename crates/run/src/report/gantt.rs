@@ -107,7 +107,7 @@ fn axis(svg: &mut String, story: &Story, scale: &Scale, height: f64) {
             let pause = began.duration_since(before).max(SignedDuration::ZERO);
             let _ = writeln!(
                 svg,
-                "<rect class=\"pause\" x=\"{left:.2}%\" y=\"{TOP}\" width=\"{:.2}%\" height=\"{:.1}\"><title>Nobody had the run in hand for {}</title></rect>",
+                "<rect class=\"pause\" x=\"{left:.2}%\" y=\"{TOP}\" width=\"{:.2}%\" height=\"{:.1}\"><title>The run was not active for {}</title></rect>",
                 at - left,
                 height - TOP,
                 words::duration(pause)

@@ -293,7 +293,7 @@ fn notes(story: &Story) -> String {
     if story.resumes() > 0 {
         let _ = writeln!(
             text,
-            "- Resumed: {}. Stages that were done already and not run again: {}.",
+            "- Resumed: {}. Stages that were already done and not run again: {}.",
             times(story.resumes()),
             reused.len()
         );

@@ -28,7 +28,7 @@ pub struct Metric {
     pub stage: String,
     /// What an instance of a fan-out was run for when it said so.
     pub parameters: String,
-    /// Empty where a marker has none.
+    /// Empty if a marker has none.
     pub name: String,
     /// As the stage wrote it.
     pub value: String,

@@ -31,7 +31,7 @@ pub struct Sheet {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SheetBody {
     Rows {
-        /// Empty where the file has none.
+        /// Empty if the file has none.
         header: Vec<String>,
         rows: Vec<Vec<String>>,
     },

@@ -185,7 +185,7 @@ impl StageStory {
         Some(format!("attempt {number}, {fate}"))
     }
 
-    /// How it stands, where it has no attempt that says so.
+    /// Its status, where it has no attempt that says so.
     pub(super) fn standing(&self) -> &'static str {
         self.outdated_artifacts().unwrap_or_else(|| self.state.name())
     }

@@ -69,13 +69,13 @@ fn mistakes_with_parameters_have_their_line() {
     assert_eq!(
         problems(root.path(), &text, &["leraning=1", "seds=[2]"]),
         [
-            "plan.toml:2:2: the plan has no parameter `leraning`, which is to be set",
-            "plan.toml:2:2: the plan has no parameter `seds`, which is to be set; did you mean `seeds`?",
+            "plan.toml:2:2: the plan has no parameter `leraning` to set",
+            "plan.toml:2:2: the plan has no parameter `seds` to set; did you mean `seeds`?",
             "plan.toml:5:7: `2026-01-01` is not a text, a number, true, false or a list of these",
             "plan.toml:10:11: there is no parameter `rl`; did you mean `lr`?",
-            "plan.toml:14:11: `$(rm -rf x)` of the parameter `name` cannot stand in a text for the shell or for Python: \
-             set an environment variable to it, or write the command as a list of words",
-            "plan.toml:18:11: the parameter `seeds` is a list; `forEach` takes one of it at a time",
+            "plan.toml:14:11: `$(rm -rf x)` of the parameter `name` cannot be part of a text for the shell or for \
+             Python: set an environment variable to it, or write the command as a list of words",
+            "plan.toml:18:11: the parameter `seeds` is a list; `forEach` takes one value at a time",
         ]
     );
     let told =
@@ -88,10 +88,7 @@ fn mistakes_with_parameters_have_their_line() {
     let set = SetParameter::of_file("small.toml", "\n\nrl = 0.1\n").unwrap();
     let text = plan("[params]\nlr = 1", &[stage("S01_train_model", "command = 'true'")]);
     let told = Plan::read_with("plan.toml", &text, root.path(), &set).unwrap_err();
-    assert_eq!(
-        told.to_string(),
-        "small.toml:3:1: the plan has no parameter `rl`, which is to be set; did you mean `lr`?"
-    );
+    assert_eq!(told.to_string(), "small.toml:3:1: the plan has no parameter `rl` to set; did you mean `lr`?");
 }
 
 #[test]
@@ -226,7 +223,7 @@ fn a_fan_out_over_an_output_waits_for_it() {
     );
     assert_eq!(
         refused("a b\n"),
-        "plan.toml:12:11: `a b` of the parameter `part` cannot stand in a text for the shell or for Python: set an \
+        "plan.toml:12:11: `a b` of the parameter `part` cannot be part of a text for the shell or for Python: set an \
          environment variable to it, or write the command as a list of words"
     );
 }
@@ -248,7 +245,7 @@ fn mistakes_in_fan_outs_have_their_line() {
         &[train("{ x = \"{params.none}\" }")],
         &["plan.toml:8:17: there is nothing to run it for: the list of `x` is empty"],
     );
-    check(&[train("{ x = \"{params.lr}\" }")], &["plan.toml:8:17: the parameter `lr` is no list"]);
+    check(&[train("{ x = \"{params.lr}\" }")], &["plan.toml:8:17: the parameter `lr` is not a list"]);
     check(
         &[train("{ x = \"{params.nome}\" }")],
         &["plan.toml:8:17: there is no parameter `nome`; did you mean `none`?"],
@@ -325,7 +322,7 @@ fn mistakes_in_fan_outs_have_their_line() {
         &[train("{ x = { lines = \"S01_train_model/a\" } }")],
         &[
             "plan.toml:5:1: these stages wait for each other: S01_train_model → S01_train_model",
-            "plan.toml:8:17: `S01_train_model` has instances; a list is made by one stage",
+            "plan.toml:8:17: `S01_train_model` has instances; a list must come from a single stage",
         ],
     );
     check(
@@ -401,7 +398,7 @@ fn what_is_left_out_takes_its_readers_along() {
     assert_eq!(
         told,
         [
-            "plan.toml:8:8: `full` is no condition; write `params.NAME`, `not params.NAME`, `params.NAME == VALUE` or `!=`"
+            "plan.toml:8:8: `full` is not a condition; write `params.NAME`, `not params.NAME`, `params.NAME == VALUE` or `!=`"
         ]
     );
 }

@@ -15,7 +15,7 @@ mod plan;
 #[cfg(feature = "python")]
 #[path = "../../../kernel/tests/kernel/python.rs"]
 mod python;
-#[cfg(feature = "python")]
+#[cfg(all(feature = "python", target_os = "linux"))]
 mod python_aborts;
 #[cfg(feature = "python")]
 mod python_messages;

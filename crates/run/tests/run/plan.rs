@@ -90,19 +90,19 @@ goal = "Evaluate the model on the data"
         [
             "plan.toml:1:1: unknown key `titel`; did you mean `title`?",
             "plan.toml:1:1: the plan has no `title`",
-            "plan.toml:3:11: `S1_load` is no stage id; write it like `S01_load_data`: number, verb, noun",
+            "plan.toml:3:11: `S1_load` is not a stage id; write it like `S01_load_data`: number, verb, noun",
             "plan.toml:4:8: a goal is 10 to 200 characters long; this one has 5",
             "plan.toml:5:11: `[]` is not something to run",
             "plan.toml:6:1: these stages wait for each other: S02_train_model → S03_evaluate_model → S02_train_model",
             "plan.toml:10:1: unknown key `maxDurationsec`; did you mean `maxDurationSec`?",
-            "plan.toml:11:18: a stage may take more than 600 s only if it prints `[CHECKPOINT:saved:…]` on its way and says \
-             `midStageCheckpoints = true`",
+            "plan.toml:11:18: a stage may take more than 600 s only if it prints `[CHECKPOINT:saved:…]` along the way and \
+             sets `midStageCheckpoints = true`",
             "plan.toml:12:17: there is no stage `S02_trian_model`; did you mean `S02_train_model`?",
             "plan.toml:13:20: `S03_evaluate_model` has no output `modle.bin`; did you mean `model.bin`?",
             "plan.toml:13:58: `raw.csv` does not exist",
             "plan.toml:18:38: the output `model.bin` collides with `model.bin`",
             "plan.toml:20:1: `[[stage]]` has no `command`",
-            "plan.toml:21:11: `S03_evaluate_model` stands here again; it is already the stage on line 14",
+            "plan.toml:21:11: `S03_evaluate_model` is defined twice; the first is the stage on line 14",
         ]
     );
 }

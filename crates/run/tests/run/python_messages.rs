@@ -34,7 +34,7 @@ fn a_notebook_that_is_none_is_told_once_and_left_alone() {
     assert_eq!(state, RunState::Completed, "{:?}", project.events);
     let told = project.warnings();
     assert_eq!(told.len(), 1, "{told:?}");
-    insta::assert_snapshot!(redacted(told[0]), @"`[folder]/notebooks/houses.ipynb` is not a notebook (EOF while parsing a list at line 1 column 11), and nothing is written to it: move it away, or mend it");
+    insta::assert_snapshot!(redacted(told[0]), @"`[folder]/notebooks/houses.ipynb` is not a notebook (EOF while parsing a list at line 1 column 11), and nothing is written to it: move it away, or fix it");
     assert_eq!(std::fs::read_to_string(path).unwrap(), "{\"cells\": [");
 }
 
@@ -52,7 +52,7 @@ fn what_changed_in_the_environment_is_one_warning() {
     let state = project.resume(&format!("{TITLE}{}{}", first(), second("print(value)")));
     assert_eq!(state, RunState::Completed, "{:?}", project.events);
     let expected = format!(
-        "the environment has changed since the checkpoint `{}`: the interpreter was `{}/bin/python` and is `{}/bin/python` now; `extra` 1.0 was not there",
+        "the environment has changed since the checkpoint `{}`: the interpreter was `{}/bin/python` and is `{}/bin/python` now; `extra` 1.0 is new",
         project.saved()[1].checkpoint_id,
         before.display(),
         other.display()
@@ -76,7 +76,7 @@ fn what_an_imported_checkpoint_does_not_give_back_is_named() {
     assert_eq!(project.resume(&working), RunState::Completed, "{:?}", project.events);
     let expected = format!(
         "not loaded, since the checkpoint `{imported}` is not this machine's own and loading can run code: the variable `seen`, `import math`; \
-         where you trust it, `checkstone resume run-001 --trust` loads all of it"
+         if you trust it, `checkstone resume run-001 --trust` loads all of it"
     );
     assert!(project.warnings().contains(&expected.as_str()), "{:?}", project.warnings());
     assert!(project.notebook().iter().any(|cell| text(cell) == "41 False\n"));
@@ -87,7 +87,7 @@ fn the_end_of_a_kernel_is_told_in_words() {
     let ends = [
         (
             "import os\nos.kill(os.getpid(), 9)",
-            "the kernel was killed (SIGKILL), as the system does where memory runs out",
+            "the kernel was killed (SIGKILL), as the system does when memory runs out",
             "",
         ),
         (

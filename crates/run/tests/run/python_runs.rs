@@ -298,7 +298,7 @@ fn without_a_valid_checkpoint_the_session_goes_on_after_the_last_cell_and_says_s
         "{:?}",
         project.events
     );
-    let told = "there is no valid checkpoint to rehydrate: the session goes on after cell 2 of `notebooks/houses.ipynb`";
+    let told = "there is no valid checkpoint to rehydrate: the session continues after cell 2 of `notebooks/houses.ipynb`";
     assert!(project.warnings().iter().any(|text| text.starts_with(told)), "{:?}", project.warnings());
     assert!(project.notebook().iter().any(|cell| text(cell) == "False\n"));
 }

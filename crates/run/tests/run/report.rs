@@ -247,7 +247,7 @@ fn the_markdown_tells_interrupts_and_resumes() {
         "| S01_load_data | ✅ completed | 1.5 s |",
         "| S02_train_model | ⚠️ lost | 3.0 s |",
         "- S02_train_model attempt 1 was lost: &lt;script&gt;alert(1)&lt;/script&gt;; kept in `ckpt-7`",
-        "- Resumed: once. Stages that were done already and not run again: 1.",
+        "- Resumed: once. Stages that were already done and not run again: 1.",
         "| S01_load_data | rows | 1000 &lt;!-- GYOSHU:REPORT:METRICS:END --&gt; |",
         "- [`run-1/S01_load_data/a <b>|c'.csv`](run-1/S01_load_data/a%20%3Cb%3E%7Cc%60.csv) (2.0 KiB)",
     ] {

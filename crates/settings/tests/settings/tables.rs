@@ -84,9 +84,9 @@ fn every_mistake_has_its_place_and_the_name_that_was_meant() {
         read(WRONG, Quoting::Values).1,
         "house.toml:1:1: unknown key `nmae`; did you mean `name`?\n\
          house.toml:2:15: `10` is not a whole number from 1 to 9\n\
-         house.toml:3:14: `30` is no duration; write `\"30s\"`\n\
+         house.toml:3:14: `30` is not a duration; write `\"30s\"`\n\
          house.toml:4:9: `true` is not a string\n\
-         house.toml:6:8: `stepe` is none of flat, steep; did you mean `steep`?\n\
+         house.toml:6:8: `stepe` is not one of flat, steep; did you mean `steep`?\n\
          house.toml:7:1: `[[room]]` has no `purpose`"
     );
 }
@@ -98,9 +98,9 @@ fn values_need_not_be_quoted() {
         read(WRONG, Quoting::KeysOnly).1,
         "house.toml:1:1: unknown key `nmae`; did you mean `name`?\n\
          house.toml:2:15: `inhabitants` is not a whole number from 1 to 9\n\
-         house.toml:3:14: `lock_after` is no duration; write it like `\"30s\"`\n\
+         house.toml:3:14: `lock_after` is not a duration; write it like `\"30s\"`\n\
          house.toml:4:9: `owner` is not a string\n\
-         house.toml:6:8: `form` is none of flat, steep; did you mean `steep`?\n\
+         house.toml:6:8: `form` is not one of flat, steep; did you mean `steep`?\n\
          house.toml:7:1: `room` has no `purpose`"
     );
 }

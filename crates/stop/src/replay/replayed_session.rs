@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use gate::policy::Policy;
-use gate::{Changes, History, Inputs, RecordedCall, Verdict, Waiting};
+use gate::{ActionState, Changes, History, Inputs, RecordedCall, Verdict, Waiting};
 use jiff::Timestamp;
 use programs::repository::{Repository, Script};
-use transcript::{Extent, Reading, WalkedTurn};
+use transcript::{Call, Extent, Reading, WalkedTurn};
 
 use crate::judged_stop::{Delivery, open_actions};
 
@@ -40,13 +40,17 @@ pub struct ReplayedTurn {
     pub line: Option<u64>,
     /// We held it when it took place.
     pub was_held: bool,
+    /// What was missing at that hold ran after it.
+    pub then_tested: bool,
+    /// The folder of the repository that the session worked in.
+    pub project: Option<String>,
     pub judged: Result<Verdict, NotJudged>,
 }
 
 /// Why nothing can be said of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotJudged {
-    #[error("the turn is too long to be read whole")]
+    #[error("the turn is too long to read in full")]
     TooLong,
     #[error("fewer than half of its records were understood")]
     NotUnderstood,
@@ -70,6 +74,11 @@ impl ReplayedSession {
         Self { root, words, script_endings, history: History::default(), unjudged: Vec::new() }
     }
 
+    /// The folder of the repository.
+    pub fn root(&self) -> &str {
+        &self.root
+    }
+
     /// Judges the next turn of the session.
     pub fn judge(&mut self, policy: &Policy, turn: WalkedTurn) -> ReplayedTurn {
         if let Some(reason) = unjudgeable(&turn.reading) {
@@ -79,7 +88,7 @@ impl ReplayedSession {
             return ReplayedTurn::not_judged(&turn, reason);
         }
         let mut replayed = ReplayedTurn::not_judged(&turn, NotJudged::NotUnderstood);
-        let WalkedTurn { reading, said_after_mark, is_last, .. } = turn;
+        let WalkedTurn { reading, said_after_mark, calls_after_mark, is_last, .. } = turn;
         let broke_off = || broke_off(&reading).then_some(Waiting::Interrupted);
         let waiting = Waiting::of_record(&reading).or_else(|| if is_last { None } else { broke_off() });
         let elapsed_ms = elapsed(&reading);
@@ -93,6 +102,7 @@ impl ReplayedSession {
         inputs.history = std::mem::take(&mut self.history);
         inputs.repository = self.words.take();
         let verdict = gate::judge(policy, &inputs);
+        replayed.then_tested = then_tested(policy, &verdict, &inputs, calls_after_mark);
         self.words = inputs.repository.take();
         self.script_endings = std::mem::take(&mut inputs.script_endings);
         let open = open_actions(&verdict, &inputs.history, Delivery::Sure);
@@ -122,9 +132,27 @@ impl ReplayedTurn {
             started_at: opened.and_then(|opened| opened.started_at),
             line: opened.and_then(|opened| opened.line),
             was_held: turn.is_marked,
+            then_tested: false,
+            project: None,
             judged: Err(reason),
         }
     }
+}
+
+/// Whether what was missing is there with what the agent did after the hold.
+fn then_tested(policy: &Policy, verdict: &Verdict, inputs: &Inputs, after: Vec<Call>) -> bool {
+    if after.is_empty() {
+        return false;
+    }
+    let mut whole = inputs.clone();
+    let cwd = whole.cwd.clone();
+    whole.calls.extend(after.into_iter().map(|call| RecordedCall::new(call, &cwd)));
+    whole.changes = Changes::Transcript(gate::edited_files(&whole));
+    let is_done = |verdict: &Verdict, id: &str| {
+        verdict.actions.iter().any(|action| action.id == id && action.state == ActionState::Satisfied)
+    };
+    let later = gate::judge(policy, &whole);
+    later.actions.iter().any(|action| is_done(&later, &action.id) && !is_done(verdict, &action.id))
 }
 
 /// What is missing of a turn is not judged by what is there: the evidence may be in the missing part.

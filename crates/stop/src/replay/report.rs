@@ -8,6 +8,7 @@ use serde::Serialize;
 use transcript::Agent;
 
 use crate::replay::replayed_session::ReplayedTurn;
+use crate::statistics::{CountedTurns, Counts, Statistics, found};
 
 /// Of a prompt so many characters say which turn it was.
 const PROMPT_SHOWN: usize = 300;
@@ -16,18 +17,16 @@ const PROMPT_SHOWN: usize = 300;
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Report {
-    /// The file that was given with `--policy`; null where each session's repository has its own.
+    /// The file that was given with `--policy`; null if each session's repository has its own.
     pub policy: Option<String>,
     pub totals: Totals,
-    pub turns: Counts,
-    /// By rule: in how many turns it had something to say.
+    #[serde(flatten)]
+    pub statistics: Statistics,
+    /// By rule: in how many turns it fired.
     pub rules: Vec<RuleCount>,
     /// By action: in how many turns it was required, satisfied or waived.
     pub actions: Vec<ActionCount>,
-    pub agents: Vec<AgentCount>,
-    /// By day in UTC, in order; the day is null for turns without a time.
-    pub days: Vec<DayCount>,
-    /// Why turns would have passed or been told, most frequent first.
+    /// Why turns would have passed or been reported, most frequent first.
     pub reasons: Vec<ReasonCount>,
     /// Why turns were not judged, most frequent first.
     pub not_judged: Vec<ReasonCount>,
@@ -35,6 +34,8 @@ pub struct Report {
     pub held_then: HeldThen,
     /// Every turn that would have been held, in the order of time.
     pub holds: Vec<Hold>,
+    /// Every turn that would have been reported or passed, in the order of time.
+    pub others: Vec<OtherTurn>,
     /// Files that are no transcripts, or could not be read to their end.
     pub unread: Vec<UnreadFile>,
     #[serde(skip)]
@@ -52,27 +53,17 @@ pub struct Totals {
     pub others: u64,
     /// The size of all transcripts.
     pub bytes: u64,
-    /// Turns that stand in several transcripts, as after a fork, and were counted once.
+    /// Turns that are in several transcripts, as after a fork, and were counted once.
     pub repeated: u64,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Counts {
-    pub total: u64,
-    pub hold: u64,
-    pub notify: u64,
-    pub pass: u64,
-    pub not_judged: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RuleCount {
     pub rule: Rule,
-    /// Turns that would have been held, in which it spoke.
+    /// Turns that would have been held, in which it fired.
     pub hold: u64,
-    /// Turns of which the person would have been told, in which it spoke.
+    /// Turns that would have been reported to the person, in which it fired.
     pub notify: u64,
 }
 
@@ -83,20 +74,6 @@ pub struct ActionCount {
     pub required: u64,
     pub satisfied: u64,
     pub waived: u64,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct AgentCount {
-    pub agent: Agent,
-    pub turns: Counts,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct DayCount {
-    pub day: Option<String>,
-    pub turns: Counts,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -119,6 +96,8 @@ pub struct HeldThen {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hold {
     pub agent: Agent,
+    /// The folder of the repository that the session worked in.
+    pub project: Option<String>,
     pub transcript: String,
     /// The line of the prompt in the transcript.
     pub line: Option<u64>,
@@ -128,7 +107,30 @@ pub struct Hold {
     pub prompt: String,
     /// It was held when it took place as well.
     pub held_then: bool,
+    /// What was missing ran after that hold.
+    pub then_tested: bool,
     pub verdict: Verdict,
+}
+
+/// A turn that would have been reported to the person, or passed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OtherTurn {
+    pub agent: Agent,
+    /// The folder of the repository that the session worked in.
+    pub project: Option<String>,
+    pub transcript: String,
+    /// The line of the prompt in the transcript.
+    pub line: Option<u64>,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub started_at: Option<Timestamp>,
+    /// The beginning of the prompt.
+    pub prompt: String,
+    pub held_then: bool,
+    pub then_tested: bool,
+    pub verdict: Decision,
+    /// Why, in one sentence.
+    pub reason: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -136,18 +138,6 @@ pub struct Hold {
 pub struct UnreadFile {
     pub path: String,
     pub reason: String,
-}
-
-impl Counts {
-    fn add(&mut self, decision: Option<Decision>) {
-        self.total += 1;
-        match decision {
-            Some(Decision::Hold) => self.hold += 1,
-            Some(Decision::Notify) => self.notify += 1,
-            Some(Decision::Pass) => self.pass += 1,
-            None => self.not_judged += 1,
-        }
-    }
 }
 
 impl Report {
@@ -160,22 +150,12 @@ impl Report {
             return;
         }
         let decision = turn.judged.as_ref().ok().map(|verdict| verdict.decision);
-        self.turns.add(decision);
-        found(
-            &mut self.agents,
-            |count| count.agent == agent,
-            || AgentCount { agent, turns: Counts::default() },
-        )
-        .turns
-        .add(decision);
-        let day = turn.started_at.map(|began| began.strftime("%Y-%m-%d").to_string());
-        found(
-            &mut self.days,
-            |count| count.day == day,
-            || DayCount { day: day.clone(), turns: Counts::default() },
-        )
-        .turns
-        .add(decision);
+        self.statistics.add(CountedTurns {
+            agent: Some(agent),
+            project: turn.project.clone(),
+            began: turn.started_at,
+            counts: Counts::one(decision, turn.was_held, turn.then_tested),
+        });
         if turn.was_held {
             self.held_then.turns += 1;
             self.held_then.hold_now += u64::from(decision == Some(Decision::Hold));
@@ -184,16 +164,33 @@ impl Report {
             Err(reason) => count(&mut self.not_judged, &reason.to_string()),
             Ok(verdict) => {
                 self.count_verdict(&verdict);
-                if verdict.decision == Decision::Hold {
-                    self.holds.push(Hold {
+                let ReplayedTurn { project, line, started_at, was_held, then_tested, .. } = turn;
+                let (transcript, held_then) = (transcript.to_owned(), was_held);
+                let prompt = text::shortened(&turn.prompt, PROMPT_SHOWN);
+                match verdict.decision {
+                    Decision::Hold => self.holds.push(Hold {
                         agent,
-                        transcript: transcript.to_owned(),
-                        line: turn.line,
-                        started_at: turn.started_at,
-                        prompt: text::shortened(&turn.prompt, PROMPT_SHOWN),
-                        held_then: turn.was_held,
+                        project,
+                        transcript,
+                        line,
+                        started_at,
+                        prompt,
+                        held_then,
+                        then_tested,
                         verdict,
-                    });
+                    }),
+                    Decision::Notify | Decision::Pass => self.others.push(OtherTurn {
+                        agent,
+                        project,
+                        transcript,
+                        line,
+                        started_at,
+                        prompt,
+                        held_then,
+                        then_tested,
+                        verdict: verdict.decision,
+                        reason: verdict.reason,
+                    }),
                 }
             }
         }
@@ -248,13 +245,16 @@ impl Report {
                 &right.action,
             ))
         });
-        self.agents.sort_by_key(|count| count.agent.name());
-        self.days.sort_by(|left, right| left.day.cmp(&right.day));
+        self.statistics.finish();
         for reasons in [&mut self.reasons, &mut self.not_judged] {
             reasons.sort_by(|left, right| (right.turns, &left.reason).cmp(&(left.turns, &right.reason)));
         }
         self.holds.sort_by(|left, right| {
             let key = |hold: &Hold| (hold.started_at, hold.transcript.clone(), hold.line);
+            key(left).cmp(&key(right))
+        });
+        self.others.sort_by(|left, right| {
+            let key = |turn: &OtherTurn| (turn.started_at, turn.transcript.clone(), turn.line);
             key(left).cmp(&key(right))
         });
     }
@@ -263,14 +263,4 @@ impl Report {
 fn count(reasons: &mut Vec<ReasonCount>, reason: &str) {
     found(reasons, |count| count.reason == reason, || ReasonCount { reason: reason.to_owned(), turns: 0 })
         .turns += 1;
-}
-
-/// The entry that is meant, made where there is none yet.
-fn found<T>(entries: &mut Vec<T>, is_it: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> &mut T {
-    let place = entries.iter().position(is_it).unwrap_or_else(|| {
-        entries.push(new());
-        entries.len() - 1
-    });
-    #[expect(clippy::indexing_slicing, reason = "it was found or pushed just now")]
-    &mut entries[place]
 }

@@ -132,7 +132,7 @@ pub(crate) fn walk(path: &Path, filter: &ReplayFilter, progress: &AtomicU64) -> 
 enum FileJudging {
     NotBegun { introduction: Introduction },
     Begun { policy: Arc<Policy>, session: ReplayedSession },
-    Impossible(NotJudged),
+    Impossible { reason: NotJudged, root: String },
 }
 
 impl FileJudging {
@@ -156,16 +156,22 @@ impl FileJudging {
                 let root = root.to_string_lossy().into_owned();
                 Self::Begun { policy, session: ReplayedSession::new(root, words.as_deref().cloned()) }
             }
-            Err(reason) => Self::Impossible(reason),
+            Err(reason) => Self::Impossible { reason, root: root.to_string_lossy().into_owned() },
         }
     }
 
     fn judge(&mut self, turn: WalkedTurn) -> ReplayedTurn {
-        match self {
-            Self::Begun { policy, session } => session.judge(policy, turn),
-            Self::Impossible(reason) => ReplayedTurn::not_judged(&turn, *reason),
-            Self::NotBegun { .. } => ReplayedTurn::not_judged(&turn, NotJudged::NoFolder),
-        }
+        let (project, judged) = match self {
+            Self::Begun { policy, session } => {
+                let judged = session.judge(policy, turn);
+                (Some(session.root().to_owned()), judged)
+            }
+            Self::Impossible { reason, root } => {
+                (Some(root.clone()), ReplayedTurn::not_judged(&turn, *reason))
+            }
+            Self::NotBegun { .. } => (None, ReplayedTurn::not_judged(&turn, NotJudged::NoFolder)),
+        };
+        ReplayedTurn { project, ..judged }
     }
 }
 

@@ -29,7 +29,14 @@ fn turn(id: &str, calls: Vec<Call>) -> WalkedTurn {
         stop_asked_at: None,
         session: transcript::SessionState::default(),
     };
-    WalkedTurn { reading, is_marked: false, said_after_mark: Vec::new(), end: 0, is_last: true }
+    WalkedTurn {
+        reading,
+        is_marked: false,
+        said_after_mark: Vec::new(),
+        calls_after_mark: Vec::new(),
+        end: 0,
+        is_last: true,
+    }
 }
 
 fn decision(turn: &ReplayedTurn) -> Decision {
@@ -136,7 +143,13 @@ fn a_turn_in_several_transcripts_is_counted_once() {
         report.add(Agent::Claude, transcript, judged);
     }
     report.finish();
-    assert_eq!((report.turns.total, report.turns.hold, report.totals.repeated), (3, 3, 1));
+    assert_eq!(
+        (report.statistics.turns.total, report.statistics.turns.hold, report.totals.repeated),
+        (3, 3, 1)
+    );
     assert_eq!(report.holds.iter().map(|hold| hold.transcript.as_str()).collect::<Vec<_>>(), ["a", "a", "b"]);
-    assert_eq!((report.rules[0].hold, report.actions[0].required, report.days[0].turns.hold), (3, 3, 3));
+    assert_eq!(
+        (report.rules[0].hold, report.actions[0].required, report.statistics.days[0].turns.hold),
+        (3, 3, 3)
+    );
 }

@@ -73,7 +73,7 @@ impl Reader {
         }
     }
 
-    /// In a candidate: to the end of its line. What follows the line, or `None` where the piece is used up.
+    /// In a candidate: to the end of its line. What follows the line, or `None` if the piece is used up.
     fn go_on<'a>(&mut self, piece: &'a [u8], found: &mut dyn FnMut(Marker)) -> Option<&'a [u8]> {
         let newline = memchr::memchr(b'\n', piece);
         let (of_line, after) = piece.split_at_checked(newline.unwrap_or(piece.len()))?;

@@ -3,19 +3,16 @@
 
 use std::ffi::{c_int, c_void};
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
+use machine::CAN_ADOPT_ORPHANS;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::mount::{MountFlags, MountPropagationFlags};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
 use super::descendants::Descendants;
 use super::raw::{self, Inherited};
-use super::{Order, Prepared, Step, Word};
-use crate::command::Isolated;
+use super::{Isolated, Order, Prepared, Step, Word, platform};
 
 const CONTROL: RawFd = 3;
 const STATUS: RawFd = 4;
@@ -37,14 +34,13 @@ pub(super) fn shim(prepared: &mut Prepared) -> ! {
         Ok(1) if order == [Order::START.0] => {}
         _ => raw::leave(0),
     }
-    let events = match raw::child_events() {
+    let events = match platform::child_events() {
         Ok(events) => events,
         Err(error) => give_up(&status, Step::Files, &error),
     };
     let start = Start { prepared, status: &status };
-    let mut stack = [MaybeUninit::uninit(); raw::STACK];
     // SAFETY: `become_stage` makes plain system calls, does not return, and only looks at what it is given.
-    let stage = match unsafe { raw::fork_sharing(&mut stack, become_stage, &start) } {
+    let stage = match unsafe { platform::fork_stage(become_stage, &start) } {
         Ok(pid) => pid,
         Err(error) => give_up(&status, Step::Fork, &error),
     };
@@ -72,12 +68,12 @@ fn arrange_files(prepared: &Prepared) -> io::Result<KeptFiles> {
         *place = raw::copy_above(descriptor.as_raw_fd(), ABOVE)?;
     }
     let [nothing, output, errors, control, status] = above;
-    raw::copy_to(nothing, 0, Inherited::ByTheStage)?;
-    raw::copy_to(output, 1, Inherited::ByTheStage)?;
-    raw::copy_to(errors, 2, Inherited::ByTheStage)?;
-    raw::copy_to(control, CONTROL, Inherited::ByNobody)?;
-    raw::copy_to(status, STATUS, Inherited::ByNobody)?;
-    raw::close_from(STATUS + 1);
+    platform::copy_to(nothing, 0, Inherited::ByTheStage)?;
+    platform::copy_to(output, 1, Inherited::ByTheStage)?;
+    platform::copy_to(errors, 2, Inherited::ByTheStage)?;
+    platform::copy_to(control, CONTROL, Inherited::ByNobody)?;
+    platform::copy_to(status, STATUS, Inherited::ByNobody)?;
+    platform::close_from(STATUS + 1);
     Ok(KeptFiles { control: raw::owned(CONTROL), status: raw::owned(STATUS) })
 }
 
@@ -85,37 +81,7 @@ fn prepare_surroundings(prepared: &Prepared) -> Result<(), (Step, io::Error)> {
     raw::default_signal_actions();
     // Out of reach of the terminal, and of whoever signals the supervisor's group.
     let _ = rustix::process::setsid();
-    let _ = rustix::thread::set_name(c"checkstone-shim");
-    match prepared.isolated {
-        Isolated::PidNamespace => own_proc(),
-        Isolated::UserNamespace => {
-            map_user(prepared).map_err(|error| (Step::UserMap, error)).and_then(|()| own_proc())
-        }
-        Isolated::Subreaper => rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
-            .map_err(|error| (Step::Subreaper, error.into())),
-    }
-}
-
-/// We stay who we are in the user namespace.
-fn map_user(prepared: &Prepared) -> io::Result<()> {
-    write_file(c"/proc/self/setgroups", b"deny")?;
-    write_file(c"/proc/self/uid_map", prepared.user_map.as_bytes())?;
-    write_file(c"/proc/self/gid_map", prepared.group_map.as_bytes())
-}
-
-fn write_file(path: &std::ffi::CStr, content: &[u8]) -> io::Result<()> {
-    let file = rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
-    rustix::io::write(&file, content)?;
-    Ok(())
-}
-
-/// A `/proc` that shows the stage its own processes under their own numbers. Only this mount is taken out of what is
-/// shared with the machine; whatever else a stage mounts stays visible to others as before.
-fn own_proc() -> Result<(), (Step, io::Error)> {
-    let failed = |error: Errno| (Step::ProcMount, io::Error::from(error));
-    rustix::mount::mount_change(c"/proc", MountPropagationFlags::PRIVATE).map_err(failed)?;
-    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    rustix::mount::mount(c"proc", c"/proc", c"proc", flags, None).map_err(failed)
+    prepared.surroundings.prepare(prepared.isolated)
 }
 
 fn give_up(status: &OwnedFd, step: Step, error: &io::Error) -> ! {
@@ -133,12 +99,7 @@ struct Start<'a> {
 extern "C" fn become_stage(start: *mut c_void) -> c_int {
     // SAFETY: `shim` has given us its `Start`, and stands still until we are another program.
     let Start { prepared, status } = unsafe { &*start.cast::<Start<'_>>() };
-    if prepared.isolated == Isolated::Subreaper {
-        // Should the shim be killed, at least the stage's own process goes with it.
-        let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
-    }
-    // A session of its own is a process group of its own as well.
-    let _ = rustix::process::setsid();
+    platform::set_stage_apart(prepared.isolated);
     if let Err(error) = rustix::process::chdir(prepared.directory.as_c_str()) {
         give_up(status, Step::Directory, &error.into());
     }
@@ -180,7 +141,7 @@ impl ShimProcess<'_> {
     fn run(&mut self) -> ! {
         loop {
             let mut watched = [readable(self.control.as_fd()), readable(self.events.as_fd())];
-            if poll(&mut watched, None).is_err() {
+            if poll(&mut watched, platform::LOOKS_EVERY.as_ref()).is_err() {
                 continue;
             }
             let [control, _] = watched;
@@ -208,33 +169,29 @@ impl ShimProcess<'_> {
 
     /// A signal to all, and to those that are stopped the chance to see it.
     fn signal(&mut self, signal: Signal) {
-        match self.isolated {
-            Isolated::PidNamespace | Isolated::UserNamespace => {
-                raw::signal_namespace(signal.as_raw());
-                raw::signal_namespace(Signal::CONT.as_raw());
-            }
-            Isolated::Subreaper => {
+        for signal in [signal, Signal::CONT] {
+            if !platform::signal_namespace(self.isolated, signal) {
                 self.descendants.signal(signal);
-                self.descendants.signal(Signal::CONT);
             }
         }
     }
 
-    /// Kills all of the tree and ends. That nobody is left is known for sure when we have no child: whoever loses its
+    /// Kills all of the tree and ends. That nobody is left is known for sure when we have no child, if whoever loses its
     /// parent becomes ours.
     fn kill(&mut self) -> ! {
         let stage_was_over = self.stage_is_over;
         self.killed = 0;
-        if self.isolated == Isolated::Subreaper {
+        if !self.isolated.is_namespace() {
             self.descendants.stop();
         }
+        if !CAN_ADOPT_ORPHANS {
+            // Their end is nothing that we are told of.
+            self.killed = self.descendants.number();
+        }
         loop {
-            let refused = match self.isolated {
-                Isolated::PidNamespace | Isolated::UserNamespace => {
-                    raw::signal_namespace(Signal::KILL.as_raw());
-                    0
-                }
-                Isolated::Subreaper => self.descendants.kill(),
+            let refused = match platform::signal_namespace(self.isolated, Signal::KILL) {
+                true => 0,
+                false => self.descendants.kill(),
             };
             let left = self.reap();
             if left == Left::Nobody || refused > 0 {
@@ -256,7 +213,7 @@ impl ShimProcess<'_> {
 
     /// Takes note of every child that has ended, stopped or gone on.
     fn reap(&mut self) -> Left {
-        let _ = rustix::io::read(&self.events, &mut [0; 128]);
+        platform::clear_events(&self.events);
         loop {
             let options = WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED;
             match rustix::process::wait(options) {
@@ -266,9 +223,14 @@ impl ShimProcess<'_> {
                 }
                 Ok(Some(_)) | Err(Errno::INTR) => {}
                 Ok(None) => return Left::Some,
-                Err(_) => return Left::Nobody,
+                Err(_) => return self.without_a_child(),
             }
         }
+    }
+
+    /// Orphans that do not become ours are looked for.
+    fn without_a_child(&mut self) -> Left {
+        if CAN_ADOPT_ORPHANS || self.descendants.number() == 0 { Left::Nobody } else { Left::Some }
     }
 
     fn tell(&mut self, status: WaitStatus) {

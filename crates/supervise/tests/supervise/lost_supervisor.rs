@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use sandbox::{wait_for, waiting::at_moment, waiting::let_time_pass};
-use supervise::{Isolation, SweepError, sweep};
+use supervise::{Isolated, Isolation, SweepError, sweep};
 
 use crate::processes::{Stage, each_way, start_supervisor, supervise};
 
@@ -50,7 +50,9 @@ fn when_the_supervisor_is_killed_its_tree_goes_with_it_and_the_output_stays() {
 /// Killed at any instant, also while the stage is being started.
 #[test]
 fn a_supervisor_that_is_killed_at_any_instant_leaves_nobody() {
-    for (number, isolation) in [Isolation::Best, Isolation::Subreaper].iter().cycle().take(30).enumerate() {
+    for (number, isolation) in
+        [Isolation::Best, Isolation::Only(Isolated::Subreaper)].iter().cycle().take(30).enumerate()
+    {
         let stage = Stage::new(*isolation);
         let mut supervisor = start_supervisor(&supervise(), &stage, &[], TREE).spawn().unwrap();
         at_moment(Duration::from_micros(number as u64 * 400), || kill(&mut supervisor));
@@ -84,7 +86,7 @@ fn bounded_output_of_a_killed_supervisor_is_completed_by_the_sweep() {
 /// Without a namespace, when the shim is killed together with the supervisor.
 #[test]
 fn who_has_lost_shim_and_supervisor_is_swept() {
-    let stage = Stage::new(Isolation::Subreaper);
+    let stage = Stage::new(Isolation::Only(Isolated::Subreaper));
     let mut supervisor = started(&stage, &[], TREE);
     let record = stage.path("supervisor.json");
     let shim = serde_json::from_slice::<serde_json::Value>(&std::fs::read(&record).unwrap()).unwrap();

@@ -1,5 +1,7 @@
 //! Process trees under supervision: real processes, ended in every way that they end.
 
+// Who is alive is read of `/proc`.
+#![cfg(target_os = "linux")]
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,

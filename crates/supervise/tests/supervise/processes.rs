@@ -20,9 +20,8 @@ pub(crate) struct Stage {
 
 /// Every way that this machine allows, each with a stage of its own.
 pub(crate) fn each_way(fact: impl Fn(Stage)) {
-    let ways = [Isolation::Subreaper, Isolation::PidNamespace, Isolation::UserNamespace];
     let mut tried = 0;
-    for isolation in ways {
+    for isolation in Isolated::ALL.iter().map(|way| Isolation::Only(*way)) {
         let stage = Stage::new(isolation);
         match Supervised::spawn(&stage.command(&["true"]), isolation) {
             Ok(supervised) => drop(supervised),
@@ -141,17 +140,6 @@ pub(crate) fn start_supervisor(
 fn way(isolation: Isolation) -> &'static str {
     match isolation {
         Isolation::Best => "best",
-        Isolation::PidNamespace => "pid",
-        Isolation::UserNamespace => "user",
-        Isolation::Subreaper => "subreaper",
+        Isolation::Only(way) => way.name(),
     }
-}
-
-pub(crate) fn is_of(isolated: Isolated, isolation: Isolation) -> bool {
-    matches!(
-        (isolated, isolation),
-        (Isolated::PidNamespace, Isolation::PidNamespace)
-            | (Isolated::UserNamespace, Isolation::UserNamespace)
-            | (Isolated::Subreaper, Isolation::Subreaper)
-    )
 }

@@ -4,16 +4,22 @@ use std::time::Duration;
 
 use sandbox::wait_for;
 use supervise::{
-    Command, Controls, Grace, How, Isolation, Limits, Observed, Signal, SpawnError, StallInterrupt,
+    Command, Controls, Grace, How, Isolated, Isolation, Limits, Observed, Signal, SpawnError, StallInterrupt,
     StallLooks, StallSignal, Stalls, Status, Supervised,
 };
 
-use crate::processes::{Stage, each_way, is_of};
+use crate::processes::{Stage, each_way};
 
 const BRIEF: Duration = Duration::from_millis(300);
 
 fn brief_grace() -> Grace {
     Grace { interrupt: Some(BRIEF), terminate: Some(BRIEF), ..Grace::default() }
+}
+
+/// For a stage that obeys one of the signals: on a busy machine that takes a while. It has time to begin, too.
+fn ends_in_its_time(grace: Grace) -> Limits {
+    let grace = Grace { at_most: sandbox::waiting::LIMIT, ..grace };
+    Limits { max_duration: Some(Duration::from_secs(2)), grace, ..Limits::default() }
 }
 
 fn at_most(time: Duration) -> Limits {
@@ -32,7 +38,7 @@ fn status_and_signal_are_told_apart() {
     each_way(|stage| {
         let (ending, observed) = stage.run("exit 3", &Limits::default());
         assert_eq!((ending.how, ending.status), (How::Exited(3), Some(Status::Exited(3))));
-        assert!(is_of(ending.isolated, stage.isolation));
+        assert_eq!(Isolation::Only(ending.isolated), stage.isolation);
         assert_eq!(signals(&observed), []);
         let (ending, _) = stage.run("kill -SEGV $$", &Limits::default());
         assert_eq!(ending.how, How::Killed(11));
@@ -132,12 +138,13 @@ fn what_cannot_be_started_is_told() {
 fn r2_an_interrupt_preserves_the_output() {
     each_way(|stage| {
         let script = "trap 'echo saving; exit 0' INT; echo begun; while :; do sleep 0.05; done";
-        let (ending, observed) = stage.run(script, &at_most(BRIEF));
+        let limits = ends_in_its_time(Grace { interrupt: Some(sandbox::waiting::LIMIT), ..brief_grace() });
+        let (ending, observed) = stage.run(script, &limits);
         assert_eq!((ending.how, ending.status), (How::TimedOut, Some(Status::Exited(0))));
         assert_eq!(signals(&observed), [Signal::Interrupt]);
         let output = stage.output();
         assert_eq!(output, "begun\nsaving\n");
-        assert!(ending.elapsed >= BRIEF);
+        assert!(Some(ending.elapsed) >= limits.max_duration);
     });
 }
 
@@ -146,11 +153,12 @@ fn r2_an_interrupt_preserves_the_output() {
 fn r1_the_escalation_goes_as_far_as_it_has_to() {
     each_way(|stage| {
         let script = "trap '' INT; echo begun; while :; do sleep 0.05; done";
-        let (ending, observed) = stage.run(script, &at_most(BRIEF));
+        let limits = ends_in_its_time(Grace { terminate: Some(sandbox::waiting::LIMIT), ..brief_grace() });
+        let (ending, observed) = stage.run(script, &limits);
         assert_eq!((ending.how, ending.status), (How::TimedOut, Some(Status::Killed(15))));
         assert_eq!(signals(&observed), [Signal::Interrupt, Signal::Terminate]);
         let script = "trap '' INT TERM; echo begun; while :; do sleep 0.05; done";
-        let (ending, observed) = stage.run(script, &at_most(BRIEF));
+        let (ending, observed) = stage.run(script, &ends_in_its_time(brief_grace()));
         assert_eq!((ending.how, ending.status), (How::TimedOut, Some(Status::Killed(9))));
         assert_eq!(signals(&observed), [Signal::Interrupt, Signal::Terminate, Signal::Kill]);
         assert!(stage.output().starts_with("begun\n"));
@@ -234,7 +242,7 @@ fn too_much_output_keeps_its_head_and_its_tail() {
 #[test]
 fn output_that_just_fits_is_whole() {
     for (size, kept) in [(1000, 1000), (999, 1000), (1001, 1000), (501, 1000), (1, 1)] {
-        let mut stage = Stage::new(Isolation::Subreaper);
+        let mut stage = Stage::new(Isolation::Only(Isolated::Subreaper));
         stage.kept = kept;
         let (ending, _) = stage.run(&format!("head -c {size} /dev/zero | tr '\\0' x"), &Limits::default());
         assert_eq!(ending.output.left_out, size - size.min(kept.max(2)));

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use sandbox::wait_for;
-use supervise::{Cause, Controls, Grace, How, Isolation, Limits, Observed, Signal};
+use supervise::{Cause, Controls, Grace, How, Isolated, Isolation, Limits, Observed, Signal};
 
 use crate::processes::{Stage, each_way};
 
@@ -127,7 +127,7 @@ fn ending_one_stage_never_touches_another() {
 /// Dropping what was never watched ends it too.
 #[test]
 fn a_tree_that_is_dropped_is_gone() {
-    for isolation in [Isolation::Best, Isolation::Subreaper] {
+    for isolation in [Isolation::Best, Isolation::Only(Isolated::Subreaper)] {
         let stage = Stage::new(isolation);
         let supervised = stage.spawn("trap '' INT TERM; setsid sleep 1000 & sleep 1000");
         wait_for("it runs", || stage.alive().len() >= 2);

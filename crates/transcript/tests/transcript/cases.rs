@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use transcript::{Agent, Extent, Kind, Options, Outcome, TurnStart};
 
-use crate::host::{claude, codex, gemini, prompt_lines};
+use crate::host::{claude, codex, gemini, prompt_lines, read_hosts};
 use crate::write::{call, lines, prompt_of, read};
 
 /// T1: parallel calls whose results come back in another order are paired by id.
@@ -61,7 +61,7 @@ fn t2_t3_results_and_reminders_are_no_prompts() {
 #[test]
 fn t4_our_own_message_typed_as_a_prompt_continues_the_turn_and_is_known() {
     const HOLD: &str = "[checkstone] Context-aware checkpoint\n1. Run `make test`";
-    for agent in Agent::ALL {
+    for agent in read_hosts() {
         let reading = |prompts: &[&str]| {
             let lines = prompts.iter().enumerate().flat_map(|(id, prompt)| prompt_lines(agent, id, prompt));
             read(agent, &lines.collect::<Vec<_>>())
@@ -389,7 +389,7 @@ fn l1_an_earlier_turn_that_is_larger_than_the_bound_is_told() {
     let part = Options { max_bytes: bytes.len() as u64 / 2, ..whole };
     let reading = transcript::read_bytes(&bytes, &part);
     assert_eq!((prompt_of(&reading), reading.coverage.extent), (Some("go on"), Extent::Truncated));
-    let reason = "an earlier turn that nobody judged was not read whole";
+    let reason = "an earlier turn without a verdict was not read in full";
     assert_eq!(reading.coverage.reason.as_deref(), Some(reason));
 }
 

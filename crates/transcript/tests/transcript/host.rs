@@ -8,6 +8,13 @@ use transcript::Agent;
 const ID: &str = "[a-c]";
 const TEXT: &str = "[a-z ü\"\\\\\n]{0,12}";
 
+/// What a command printed, and its exit code.
+#[derive(Clone, Copy)]
+pub(crate) struct CommandEnd<'a> {
+    pub(crate) output: &'a str,
+    pub(crate) exit_code: i32,
+}
+
 macro_rules! hosts {
     ($($host:ident $name:ident,)*) => {
         $(pub(crate) mod $name;)*
@@ -16,6 +23,20 @@ macro_rules! hosts {
         pub(crate) fn prompt_lines(agent: Agent, id: usize, text: &str) -> Vec<Value> {
             match agent {
                 $(Agent::$host => $name::prompt_lines(id, text),)*
+            }
+        }
+
+        /// A command that the agent ran, and how it ended, if the host writes that down.
+        pub(crate) fn command_lines(agent: Agent, id: &str, command: &str, end: CommandEnd<'_>) -> Vec<Value> {
+            match agent {
+                $(Agent::$host => $name::command_lines(id, command, end),)*
+            }
+        }
+
+        /// What the agent said.
+        pub(crate) fn said_line(agent: Agent, text: &str) -> Value {
+            match agent {
+                $(Agent::$host => $name::said(text),)*
             }
         }
 
@@ -28,3 +49,8 @@ macro_rules! hosts {
 }
 
 transcript::each_host!(hosts);
+
+/// The hosts whose transcripts are read.
+pub(crate) fn read_hosts() -> Vec<Agent> {
+    Agent::ALL.into_iter().filter(|agent| transcript::is_read(*agent)).collect()
+}

@@ -11,6 +11,7 @@
 
 mod bad_input;
 mod cases;
+mod every_host;
 mod host;
 mod properties;
 mod real_sessions;

@@ -49,15 +49,15 @@ impl Default for Limits {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Report {
     pub kind: Kind,
-    /// Null where the document has none.
+    /// Null if the document has none.
     pub task_id: Option<String>,
     /// Whether it may be handed over: there are no problems.
     pub accepted: bool,
     pub problems: Vec<Problem>,
     pub warnings: Vec<Problem>,
-    /// Null where there is no summary.
+    /// Null if there is no summary.
     pub summary: Option<CheckedSummary>,
-    /// The document as it may be handed over; null where it is rejected.
+    /// The document as it may be handed over; null if it is rejected.
     pub document: Option<Document>,
 }
 
@@ -78,7 +78,7 @@ pub struct CheckedSummary {
     pub limit: usize,
     /// What a model would probably count.
     pub estimate: usize,
-    /// How many tokens the document's summary has after it was cut; null where it was not.
+    /// How many tokens the document's summary has after it was cut; null if it was not.
     pub truncated_to: Option<usize>,
 }
 
@@ -191,7 +191,7 @@ impl Checker {
                 return None;
             }
             None => {
-                let message = "`context` is missing: an object with what the sub-agent has to know";
+                let message = "`context` is missing: an object with what the sub-agent must know";
                 self.problem("context", message);
                 return None;
             }
@@ -298,12 +298,12 @@ impl Checker {
                     Some(near) => {
                         format!("`{name}` is `{text}`: did you mean `{near}`? It is one of {one_of}")
                     }
-                    None => format!("`{name}` is `{text}`: it has to be one of {one_of}"),
+                    None => format!("`{name}` is `{text}`: it must be one of {one_of}"),
                 };
                 self.problem(name, message);
             }
             Some(other) => {
-                let message = format!("`{name}` is {}: it has to be one of {one_of}", described(other));
+                let message = format!("`{name}` is {}: it must be one of {one_of}", described(other));
                 self.problem(name, message);
             }
         }
@@ -356,7 +356,7 @@ impl Checker {
     }
 
     fn wrong(&mut self, field: &str, found: &Value, expected: &str) {
-        self.problem(field, format!("`{field}` is {}; it has to be {expected}", described(found)));
+        self.problem(field, format!("`{field}` is {}; it must be {expected}", described(found)));
     }
 
     fn problem(&mut self, field: &str, message: impl Into<String>) {

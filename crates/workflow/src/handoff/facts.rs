@@ -8,7 +8,7 @@ use super::word::CommandOutcome;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Facts {
-    /// The id of the verdict in the journal; `checkstone explain ID` tells all of it.
+    /// The id of the verdict in the journal; `checkstone explain ID` shows all of it.
     pub verdict: i64,
     /// `pass`, `notify` or `hold`.
     pub decision: String,
@@ -18,10 +18,10 @@ pub struct Facts {
     /// The commit at that stop; null before the first one, or without git.
     pub head: Option<String>,
     pub branch: Option<String>,
-    /// Whether HEAD is another commit now; null where either is not known.
+    /// Whether HEAD is another commit now; null if either is not known.
     pub head_moved: Option<bool>,
     pub files_changed: Vec<ChangedFile>,
-    /// The commands of that turn, the last ones where there were many.
+    /// The commands of that turn, the last ones if there were many.
     pub commands: Vec<CommandRun>,
     /// Errors that nothing after them resolved.
     pub open_errors: Vec<String>,
@@ -36,7 +36,7 @@ pub struct Facts {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChangedFile {
     pub path: String,
-    /// `added`, `modified`, `deleted`, `renamed` or `mode`; null where only the transcript shows an edit.
+    /// `added`, `modified`, `deleted`, `renamed` or `mode`; null if only the transcript shows an edit.
     pub change: Option<String>,
 }
 

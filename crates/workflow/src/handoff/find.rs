@@ -17,7 +17,7 @@ pub enum FindError {
     #[error("is not JSON: {0}")]
     NotJson(serde_json::Error),
     /// In lines of the whole text.
-    #[error("holds no sound JSON: in the object that begins at line {begins}, {problem} at line {line}")]
+    #[error("contains no valid JSON: in the object that begins at line {begins}, {problem} at line {line}")]
     Broken { begins: usize, line: usize, problem: String },
 }
 

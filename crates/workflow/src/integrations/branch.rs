@@ -59,7 +59,7 @@ fn plain(text: &str, case: Case) -> String {
 pub struct IssueId(String);
 
 impl IssueId {
-    /// In upper case, as Linear writes it. `None` where the text is no such id.
+    /// In upper case, as Linear writes it. `None` if the text is no such id.
     pub fn parse(text: &str) -> Option<Self> {
         let (team, number) = text.trim().split_once('-')?;
         let is_team = (1..=10).contains(&team.len())

@@ -27,9 +27,9 @@ pub struct Endpoint {
 pub enum EndpointError {
     #[error("it is not a URL")]
     NotAUrl,
-    #[error("it has to begin with `https://`; plain `http://` is for this machine itself")]
+    #[error("it must begin with `https://`; plain `http://` is for this machine itself")]
     NotEncrypted,
-    #[error("it holds a user name or password; give a token instead")]
+    #[error("it contains a user name or password; give a token instead")]
     HoldsCredentials,
 }
 
@@ -116,13 +116,13 @@ pub(crate) struct Answer {
 pub enum NoAnswer {
     #[error("{host} cannot be reached: {reason}")]
     Unreachable { host: String, reason: String },
-    #[error("{host} does not prove who it is: {reason}")]
+    #[error("the identity of {host} cannot be verified: {reason}")]
     Untrusted { host: String, reason: String },
     #[error("{host} did not answer in time")]
     TimedOut { host: String },
-    #[error("{host} sent more than an answer of its kind has")]
+    #[error("the answer of {host} is too large")]
     TooLarge { host: String },
-    #[error("{host} cannot be asked: {reason}")]
+    #[error("no request can be sent to {host}: {reason}")]
     NotAsked { host: String, reason: String },
 }
 
@@ -183,7 +183,10 @@ impl Client {
             if error.kind() == std::io::ErrorKind::TimedOut || error.to_string().contains("timeout") {
                 NoAnswer::TimedOut { host: host.clone() }
             } else {
-                NoAnswer::Unreachable { host: host.clone(), reason: "the connection broke off".to_owned() }
+                NoAnswer::Unreachable {
+                    host: host.clone(),
+                    reason: "the connection was interrupted".to_owned(),
+                }
             }
         })?;
         if bytes.len() as u64 > LARGEST_ANSWER {
@@ -225,7 +228,7 @@ fn no_answer(host: &str, error: &ureq::Error) -> NoAnswer {
         }
         ureq::Error::Io(error) => match error.kind() {
             std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::ConnectionReset => {
-                "the connection broke off".to_owned()
+                "the connection was interrupted".to_owned()
             }
             std::io::ErrorKind::ConnectionRefused => "the connection was refused".to_owned(),
             _ => error.to_string(),
@@ -274,7 +277,7 @@ mod tests {
         );
         assert_eq!(
             answer.unwrap_err().to_string(),
-            "https://example.invalid cannot be asked: this build has no TLS; use a packaged one, or build with \
+            "no request can be sent to https://example.invalid: this build has no TLS; use a packaged one, or build with \
              `--features full`"
         );
     }

@@ -48,13 +48,15 @@ pub enum Preview {
 }
 
 impl Preview {
-    /// What stands in the way of shipping; `None` where the preview is ready.
+    /// What stands in the way of shipping; `None` if the preview is ready.
     pub fn trouble(&self) -> Option<String> {
         match self {
             Self::Ready { .. } => None,
             Self::Failed { why } => Some(format!("The preview deployment failed: {why}")),
-            Self::TimedOut { last } => Some(format!("The preview deployment is not ready in time: {last}")),
-            Self::Unavailable { reason } => Some(format!("The preview deployment is not known: {reason}")),
+            Self::TimedOut { last } => Some(format!("The preview deployment was not ready in time: {last}")),
+            Self::Unavailable { reason } => {
+                Some(format!("The state of the preview deployment is unknown: {reason}"))
+            }
         }
     }
 }

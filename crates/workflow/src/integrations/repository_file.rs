@@ -80,7 +80,7 @@ impl RepositorySettings {
         }
         // The file, or one of the folders that it is in.
         if !leads_inside(root, &path) {
-            return Err(refused("the link leads out of the repository"));
+            return Err(refused("the link points outside the repository"));
         }
         let bytes = regular_file::read(&path, Links::Follow, LARGEST).map_err(|error| match error {
             files::FileError::NotAFile { .. } => refused("it is not a regular file"),
@@ -198,7 +198,7 @@ impl Fields<'_> {
 
     fn wrong(&mut self, name: &str, expected: &str, taken: &str) {
         let part = self.part;
-        self.notes.push(format!("`{part}.{name}` in `{PATH}` has to be {expected}; it counts as {taken}"));
+        self.notes.push(format!("`{part}.{name}` in `{PATH}` must be {expected}; {taken} is used instead"));
     }
 
     /// Names that are not known, and those that a repository may not set.
@@ -211,7 +211,7 @@ impl Fields<'_> {
                      `config.toml` or the environment"
                 ));
             } else if let Some(near) = nearest(name, known.iter().copied()) {
-                self.notes.push(format!("`{full}` in `{PATH}` is not known: did you mean `{near}`?"));
+                self.notes.push(format!("`{full}` in `{PATH}` is unknown: did you mean `{near}`?"));
             }
         }
     }

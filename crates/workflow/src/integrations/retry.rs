@@ -35,15 +35,15 @@ pub enum ServiceError {
     NoAnswer(#[from] NoAnswer),
     #[error("{service} does not accept the token (HTTP {status})")]
     Refused { service: &'static str, status: u16 },
-    #[error("{service} does not know what was asked for{says}")]
+    #[error("{service} did not find what was requested{says}")]
     NotFound { service: &'static str, says: Says },
-    #[error("{service} was asked too often (HTTP {status})")]
+    #[error("{service} got too many requests (HTTP {status})")]
     TooOften { service: &'static str, status: u16 },
-    #[error("{service} has trouble of its own (HTTP {status})")]
+    #[error("{service} has an internal problem (HTTP {status})")]
     Trouble { service: &'static str, status: u16 },
     #[error("{service} answered with HTTP {status}{says}")]
     Unexpected { service: &'static str, status: u16, says: Says },
-    #[error("what {service} answered was not understood")]
+    #[error("the answer of {service} was not understood")]
     NotUnderstood { service: &'static str },
     #[error("{error}; it asks to wait {}", text::duration_in_words(*wait))]
     AskedToWait { error: Box<ServiceError>, wait: Duration },

@@ -19,7 +19,8 @@ pub struct UserSettings {
     pub vercel: Access,
     pub linear: Access,
     pub webhooks: Vec<Webhook>,
-    pub run_end: RunEnd,
+    pub run_end: NotificationWays,
+    pub session_waits: NotificationWays,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -74,11 +75,11 @@ pub struct FromEnvironment {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SettingsError {
     /// Keys are named and values are not: those are tokens.
-    #[error("`[integrations]` is not understood: {0}")]
+    #[error("`[integrations]` has mistakes: {0}")]
     NotUnderstood(Problems),
     #[error("the URL for {what} cannot be used: {source}")]
     Url { what: String, source: EndpointError },
-    #[error("`{name}` is no service; `vercel` and `linear` are")]
+    #[error("`{name}` is not a service; `vercel` and `linear` are")]
     UnknownService { name: String },
 }
 
@@ -87,24 +88,26 @@ table! {
     pub(crate) struct IntegrationsTable, layer IntegrationsLayer {
         /// Preview deployments that `checkstone workflow gate` waits for.
         vercel: Nested<ServiceTable> = ServiceTable::default();
-        /// Issues that are told of phases.
+        /// Issues that are updated by phases.
         linear: Nested<ServiceTable> = ServiceTable::default();
         /// Where phases that end are sent, and runs with `run_end.webhooks`.
         webhook: List<WebhookTable> = Vec::new();
-        /// How you hear that a run of `checkstone run` or `resume` is over.
-        run_end: Nested<RunEnd> = RunEnd::default();
+        /// How you are notified when a run of `checkstone run` or `resume` is over.
+        run_end: Nested<NotificationWays> = NotificationWays::default();
+        /// How you are notified, while `checkstone serve` runs, when a session waits for you or is lost.
+        session_waits: Nested<NotificationWays> = NotificationWays::default();
     }
 }
 
 table! {
-    /// How the user hears that a run is over.
+    /// How the user hears of something.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct RunEnd, layer RunEndLayer {
-        /// Whether the webhooks are told.
+    pub struct NotificationWays, layer NotificationWaysLayer {
+        /// Whether the webhooks are notified.
         webhooks: Boolean = false;
         /// Whether the desktop shows a notification.
         desktop: Boolean = false;
-        /// A program and its arguments. One line about the run is its last argument, the event its stdin.
+        /// A program and its arguments. One line about it is its last argument, the event its stdin.
         command: Names = Vec::new();
     }
 }
@@ -112,11 +115,11 @@ table! {
 table! {
     #[derive(Debug)]
     pub(crate) struct ServiceTable, layer ServiceLayer {
-        /// Whether it is asked and told at all.
+        /// Whether it is queried and updated at all.
         enabled: Boolean = false;
         /// Where it is.
         url: SecretText, or "the service's own";
-        /// The token; one in the environment counts more.
+        /// The token; one in the environment takes precedence.
         token: SecretText, or "none";
         /// Vercel's project, by id or name.
         project: Text, or "none";
@@ -130,7 +133,7 @@ table! {
     pub(crate) struct WebhookTable, layer WebhookLayer {
         /// Where it is; the path may be a secret too.
         url: SecretText;
-        /// One `text`, as Slack takes it, or the event with all its fields.
+        /// One `text`, as Slack expects it, or the event with all its fields.
         format: Choice<WebhookFormat> = WebhookFormat::Generic;
         /// What the events are signed with.
         secret: SecretText, or "none";
@@ -153,13 +156,21 @@ pub fn reference() -> TableReference {
     IntegrationsTable::reference()
 }
 
+impl NotificationWays {
+    /// Whether there is any.
+    pub fn is_any(&self) -> bool {
+        self.webhooks || self.desktop || !self.command.is_empty()
+    }
+}
+
 impl UserSettings {
-    /// `configuration` is the text of the user's own file, empty where there is none.
+    /// `configuration` is the text of the user's own file, empty if there is none.
     pub fn read(configuration: &str, environment: &FromEnvironment) -> Result<Self, SettingsError> {
         let table =
             read_table::<IntegrationsTable>(FILE_NAME, configuration, "integrations", Quoting::KeysOnly);
         let table = table.map_err(SettingsError::NotUnderstood)?;
-        let mut settings = Self { run_end: table.run_end, ..Self::default() };
+        let mut settings =
+            Self { run_end: table.run_end, session_waits: table.session_waits, ..Self::default() };
         let named = services(environment.services.as_deref())?;
         settings.vercel = access(
             "Vercel",

@@ -60,7 +60,7 @@ fn wrong_types_are_named_and_the_file_is_left_alone() {
         let (state, name) = (folder.state(), name("design", None));
         let error = state.load(&name).unwrap_err().to_string();
         let path = folder.file("design-checkpoint.json");
-        assert_eq!(error, format!("`{}` is no workflow file: {problem}", path.display()));
+        assert_eq!(error, format!("`{}` is not a workflow file: {problem}", path.display()));
         assert!(state.update_phase(&name, "a", &status(Status::Complete), minute(0)).is_err());
         assert!(state.start(&name, None, Begin::Fresh, minute(0)).is_err());
         assert_eq!(folder.json("design-checkpoint.json"), document);
@@ -320,6 +320,6 @@ fn an_update_keeps_to_the_format() {
     update.other.insert("files_created".to_owned(), json!(7));
     let refused = folder.state().update_phase(&name("design", None), "specs", &update, minute(0));
     let told = refused.unwrap_err().to_string();
-    assert_eq!(told, "this is no workflow: `phases.specs.files_created` must be a list of strings");
+    assert_eq!(told, "this is not a workflow: `phases.specs.files_created` must be a list of strings");
     assert!(!folder.file("design-checkpoint.json").exists());
 }

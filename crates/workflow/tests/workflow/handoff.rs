@@ -96,7 +96,7 @@ fn every_mode_is_taken_and_none_is_missing() {
     let (_, message) = problem(with(request(), "/mode", json!("cod")));
     assert!(message.starts_with("`mode` is `cod`: did you mean `code`?"), "{message}");
     let (_, message) = problem(with(request(), "/mode", json!(7)));
-    assert!(message.starts_with("`mode` is a number: it has to be one of"), "{message}");
+    assert!(message.starts_with("`mode` is a number: it must be one of"), "{message}");
 }
 
 /// P6: 500 tokens pass, 501 do not. A request is rejected.
@@ -261,7 +261,7 @@ fn the_document_is_found_in_a_fence_and_among_prose() {
         ("no json", "is not JSON: expected ident at line 1 column 2"),
         (
             "a {set} of\n```json\n{\n  \"task_id\": \"T1\",\n  // so\n}\n```",
-            "holds no sound JSON: in the object that begins at line 3, key must be a string at line 5",
+            "contains no valid JSON: in the object that begins at line 3, key must be a string at line 5",
         ),
         ("{\"task_id\": \"T1\",}", "is not JSON: trailing comma at line 1 column 18"),
     ] {

@@ -34,7 +34,7 @@ fn the_phase_its_error_and_the_last_summary_are_told() {
     Unfinished work in this repository, as an earlier session left it (a record, not an instruction).
     Workflow `implement` for the feature `parser`: phase `validation` comes next.
     Summary of `implementation`: Parses dates.
-    Where the user's request is about this: `checkstone workflow resume-point implement --feature parser` tells more, and `checkstone workflow phase implement 'validation' --feature parser --status complete --summary '…'` records progress.
+    If the user's request is about this: `checkstone workflow resume-point implement --feature parser` shows more, and `checkstone workflow phase implement 'validation' --feature parser --status complete --summary '…'` records progress.
     ");
     let failed = PhaseUpdate { error: Some("2 tests fail".to_owned()), ..status(Status::Failed) };
     state.update_phase(&name, "validation", &failed, minute(1)).unwrap();
@@ -42,7 +42,7 @@ fn the_phase_its_error_and_the_last_summary_are_told() {
     Unfinished work in this repository, as an earlier session left it (a record, not an instruction).
     Workflow `implement` for the feature `parser`: phase `validation` failed: 2 tests fail.
     Summary of `implementation`: Parses dates.
-    Where the user's request is about this: `checkstone workflow resume-point implement --feature parser` tells more, and `checkstone workflow phase implement 'validation' --feature parser --status complete --summary '…'` records progress.
+    If the user's request is about this: `checkstone workflow resume-point implement --feature parser` shows more, and `checkstone workflow phase implement 'validation' --feature parser --status complete --summary '…'` records progress.
     ");
     folder.commit();
     insta::assert_snapshot!(redacted(state.session_start().unwrap()), @"
@@ -50,7 +50,7 @@ fn the_phase_its_error_and_the_last_summary_are_told() {
     Workflow `implement` for the feature `parser`: phase `validation` failed: 2 tests fail.
     Checkpoint is stale (saved at [hash], current HEAD is [hash]): look at the commits since.
     Summary of `implementation`: Parses dates.
-    Where the user's request is about this: `checkstone workflow resume-point implement --feature parser` tells more, and `checkstone workflow phase implement 'validation' --feature parser --status complete --summary '…'` records progress.
+    If the user's request is about this: `checkstone workflow resume-point implement --feature parser` shows more, and `checkstone workflow phase implement 'validation' --feature parser --status complete --summary '…'` records progress.
     ");
 }
 
@@ -77,7 +77,7 @@ fn it_stays_short_and_harmless() {
     Workflow `implement` for the feature `7-ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff`: phase `pppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppp` is in progress, at task `ttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt…`.
     Workflow `implement` for the feature `6-ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff`: phase `pppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppp` is in progress, at task `ttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt…`.
     And 6 more: `checkstone workflow list`.
-    Where the user's request is about this: `checkstone workflow resume-point implement --feature 8-ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff` tells more, and `checkstone workflow phase implement 'pppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppp' --feature 8-ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff --status complete --summary '…'` records progress.
+    If the user's request is about this: `checkstone workflow resume-point implement --feature 8-ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff` shows more, and `checkstone workflow phase implement 'pppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppp' --feature 8-ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff --status complete --summary '…'` records progress.
     ");
 }
 

@@ -70,7 +70,7 @@ fn an_unknown_status_is_no_permission() {
     let gate = ship_gate(shipping("complete", "done").file(), &[], &fine());
     assert_eq!(
         (gate.ship_allowed, gate.blockers),
-        (false, vec!["Phase `commit` is `done`: say `complete` or `skipped` if it is over".to_owned()])
+        (false, vec!["Phase `commit` is `done`: set it to `complete` or `skipped` if it is over".to_owned()])
     );
 }
 

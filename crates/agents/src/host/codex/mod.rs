@@ -14,81 +14,42 @@ mod transcript_places;
 mod trust;
 
 use super::{
-    Abilities, CallForm, FolderVariable, HookShell, Host, HostFiles, HostPackage, HostVariables, PayloadForm,
-    RegistrationFile, RegistrationForm, RehearsalForm, TranscriptPlaces,
+    Abilities, FolderVariable, HookShell, Host, HostFiles, HostPackage, HostVariables, McpFile, McpForm,
+    McpText, PayloadForm, RegistrationForm, RehearsalForm, TranscriptPlaces,
 };
 use crate::caller::CallerMarks;
-use crate::payload::EventKind;
 
 pub(super) static HOST: Host = Host {
     title: "Codex CLI",
     short_title: "Codex",
     package_folder: "codex",
-    marks: CallerMarks { fields: &["turn_id"], variable: None },
+    marks: CallerMarks { fields: &["turn_id"], ..CallerMarks::BASE },
     payload: PayloadForm {
-        events: &[
-            ("UserPromptSubmit", EventKind::PromptSubmitted),
-            ("Stop", EventKind::Stop),
-            ("SubagentStop", EventKind::SubagentStop),
-            ("SessionStart", EventKind::SessionStart),
-            ("PreCompact", EventKind::BeforeCompaction),
-            ("SessionEnd", EventKind::SessionEnd),
-        ],
-        unnamed_events: &[],
-        silent_prompts_with: None,
         turn: Some("turn_id"),
         last_text: Some("last_assistant_message"),
-        has_empty_prompts: false,
-        wraps_context: false,
-        has_nameless_subagents: false,
-        forgets_at: &["clear", "compact"],
+        ..PayloadForm::BASE
     },
-    can: Abilities {
-        holds_subagents: true,
-        tells_person_before_compaction: true,
-        tells_person_beside_hold: true,
-        holds_by_context: None,
-        takes_bare_context: false,
-        takes_account_of_save: false,
-        has_status_line: false,
-        writes_late: false,
-        records_stops: false,
-        records_holds: true,
-        writes_window: true,
-    },
+    can: Abilities { tells_person_before_compaction: true, writes_window: true, ..Abilities::BASE },
     registration: RegistrationForm {
-        events: &["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"],
-        matcher: None,
-        name: None,
-        call: CallForm::Line(""),
         // It gives its plugins the variable by Claude Code's name.
         in_package: "\"${CLAUDE_PLUGIN_ROOT}/bin/checkstone\"",
-        timeout: 120,
         session_end_timeout: Some(3),
         note_for_user: Some(
-            "Codex runs no hook that you have not allowed: start `codex` and choose “Trust all and continue” where \
-             it says “Hooks need review”, or type `/hooks`",
+            "Codex runs no hook that you have not allowed: start `codex` and choose “Trust all and continue” when \
+             it shows “Hooks need review”, or type `/hooks`",
         ),
         note_for_project: Some(
             "Codex runs no hook that you have not allowed: start `codex` here, trust the folder, and choose “Trust \
-             all and continue” where it says “Hooks need review”, or type `/hooks`",
+             all and continue” when it shows “Hooks need review”, or type `/hooks`",
         ),
         shell: HookShell::OfPerson,
-        file: RegistrationFile::Settings,
+        ..RegistrationForm::BASE
     },
     files: HostFiles {
         folder: ".codex",
-        user_folders: None,
-        folder_in_repository: None,
         folder_variable: Some(FolderVariable { name: "CODEX_HOME", is_home: false }),
         settings: "hooks.json",
-        local_settings: None,
-        managed_settings: None,
-        allows_comments: false,
-        allows_byte_order_mark: false,
         only_keys: Some(&["description", "hooks"]),
-        switches: &[],
-        files_with_switches: &[],
         package: Some(HostPackage {
             kind: "plugin",
             variable: "CLAUDE_PLUGIN_ROOT",
@@ -102,24 +63,31 @@ pub(super) static HOST: Host = Host {
             folders: |_, _| Vec::new(),
         }),
         hand_written: Some(config::HAND_WRITTEN),
-        has_execution_switches: false,
+        ..HostFiles::BASE
     },
-    variables: HostVariables { session: Some("CODEX_SESSION_ID"), calls: None, quiet: &[] },
+    variables: HostVariables { session: Some("CODEX_SESSION_ID"), ..HostVariables::BASE },
     transcripts: TranscriptPlaces {
         of_session: Some(transcript_places::of_thread),
         all: transcript_places::all,
         of_folder: |home, _| transcript_places::all(home),
         is_folder_inside: true,
         introduction: transcript_places::introduction,
-        is_subagent_file: |_| false,
+        ..TranscriptPlaces::BASE
     },
     rehearsal: RehearsalForm {
         payload: rehearsed::payload,
         stop: rehearsed::stop,
         records: rehearsed::records,
     },
-    notes_file: "AGENTS.md",
     co_author: "Codex <noreply@openai.com>",
     notify: Some(notify::NOTIFY),
     trust: Some(trust::QUESTION),
+    silent_in: &["Codex on the web"],
+    untried_in: &["the IDE extension and the desktop app"],
+    mcp: Some(McpForm {
+        user_file: McpFile::InFolder("config.toml"),
+        project_file: ".codex/config.toml",
+        text: McpText::Toml { table: "mcp_servers" },
+    }),
+    ..Host::BASE
 };

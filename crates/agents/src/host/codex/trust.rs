@@ -10,6 +10,8 @@ use crate::registration::OwnCall;
 
 pub(super) const QUESTION: TrustQuestion = TrustQuestion {
     files: &["hooks.json", "config.toml"],
+    folders: &["plugins"],
+    moved,
     arguments,
     service: "codex app-server",
     input,
@@ -28,6 +30,18 @@ fn arguments(home: &Path) -> Vec<&'static str> {
         .is_ok_and(|text| text.lines().any(|line| line.trim_start().starts_with("[plugins.\"checkstone@")));
     let plugins = if has_our_plugin { &[][..] } else { &["--disable", "plugins"] };
     plugins.iter().copied().chain(["--disable", "apps", "app-server"]).collect()
+}
+
+/// The keys of its record of trust begin with the file that the hook stands in: `[hooks.state."/home/a/.codex/hooks.json:stop:0:0"]`.
+fn moved(text: &str, from: &Path, to: &Path) -> String {
+    let quoted = |path: &Path| format!("\"{}/", path.display());
+    let (from, to) = (quoted(from), quoted(to));
+    text.split_inclusive('\n')
+        .map(|line| match line.trim_start().starts_with("[hooks.state.") {
+            true => line.replace(&from, &to),
+            false => line.to_owned(),
+        })
+        .collect()
 }
 
 fn input(folder: &Path, version: &str) -> String {
@@ -80,4 +94,20 @@ fn read(result: &Value) -> Vec<KnownHook> {
 fn capitalised(name: &str) -> String {
     let mut characters = name.chars();
     characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_record_of_trust_is_about_a_copy() {
+        let text = "notify = [\"/home/a/.codex/tell\"]\n\n[hooks.state.\"/home/a/.codex/hooks.json:stop:0:0\"]\ntrusted_hash = \"sha256:0\"\n\
+                    [hooks.state.\"/repository/.codex/hooks.json:stop:0:0\"]\n";
+        assert_eq!(
+            moved(text, Path::new("/home/a/.codex"), Path::new("/tmp/copy")),
+            "notify = [\"/home/a/.codex/tell\"]\n\n[hooks.state.\"/tmp/copy/hooks.json:stop:0:0\"]\ntrusted_hash = \"sha256:0\"\n\
+             [hooks.state.\"/repository/.codex/hooks.json:stop:0:0\"]\n"
+        );
+    }
 }

@@ -1,4 +1,4 @@
-//! Copilot CLI, as 1.0.102 was seen to be.
+//! Copilot CLI, as 1.0.102 and 1.0.92 were seen to be.
 //!
 //! - The names of events decide what a hook is told: `Stop` gets Claude Code's fields, `agentStop` the same in camel case and without the
 //!   name of the event. `init` registers the first; the second is understood too.
@@ -6,16 +6,20 @@
 //! - The transcript is there up to 150 ms after the hook was called, and then has a line about this very call.
 //! - A hold is a prompt that the client sends itself: `UserPromptSubmit` comes with our own text, and the transcript has it as a message
 //!   of the user.
+//! - A sub-agent calls the hooks with a session of its own and the transcript of its parent. 1.0.102 names the parent beside that; 1.0.92
+//!   does not, so that the path of the transcript tells, and at its prompt, which comes without one, nothing does.
+//! - The beginning of a session names the prompt that the session begins with. In 1.0.92 it comes after the event of that prompt.
 
 mod rehearsed;
 mod transcript_places;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
-    Abilities, CallForm, FolderVariable, HookShell, Host, HostFiles, HostVariables, PayloadForm,
-    RegistrationFile, RegistrationForm, RehearsalForm, Switch, TranscriptPlaces,
+    Abilities, FolderVariable, HookShell, Host, HostFiles, HostVariables, McpFile, McpForm, McpText,
+    PayloadForm, RegistrationForm, RehearsalForm, Switch, TranscriptPlaces,
 };
+use crate::answer::{AnswerForm, Output};
 use crate::caller::CallerMarks;
 use crate::payload::EventKind;
 
@@ -28,16 +32,9 @@ pub(super) static HOST: Host = Host {
     marks: CallerMarks {
         fields: &["stop_reason", "stopReason", "initial_prompt", "initialPrompt"],
         variable: Some("COPILOT_CLI"),
+        ..CallerMarks::BASE
     },
     payload: PayloadForm {
-        events: &[
-            ("UserPromptSubmit", EventKind::PromptSubmitted),
-            ("Stop", EventKind::Stop),
-            ("SubagentStop", EventKind::SubagentStop),
-            ("SessionStart", EventKind::SessionStart),
-            ("PreCompact", EventKind::BeforeCompaction),
-            ("SessionEnd", EventKind::SessionEnd),
-        ],
         unnamed_events: &[
             ("agent_name", EventKind::SubagentStop),
             ("stop_reason", EventKind::Stop),
@@ -46,61 +43,38 @@ pub(super) static HOST: Host = Host {
             ("prompt", EventKind::PromptSubmitted),
             ("reason", EventKind::SessionEnd),
         ],
-        silent_prompts_with: None,
-        turn: None,
-        last_text: None,
-        wraps_context: false,
-        has_empty_prompts: false,
-        has_nameless_subagents: false,
         // What a hook said is not in the transcript, so a session that is gone on with does not have it.
         forgets_at: &["clear", "compact", "resume"],
+        ..PayloadForm::BASE
     },
     can: Abilities {
-        holds_subagents: true,
-        tells_person_before_compaction: false,
         tells_person_beside_hold: false,
-        holds_by_context: None,
-        takes_bare_context: true,
-        takes_account_of_save: false,
-        has_status_line: false,
         writes_late: true,
         records_stops: true,
-        records_holds: true,
         writes_window: true,
+        ..Abilities::BASE
+    },
+    answer: AnswerForm {
+        context: |to_agent, _| Output::text("additionalContext", to_agent),
+        ..AnswerForm::BASE
     },
     registration: RegistrationForm {
-        events: &["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"],
-        matcher: None,
-        name: None,
-        call: CallForm::Line(""),
-        in_package: "checkstone",
-        timeout: 120,
-        session_end_timeout: None,
-        note_for_user: None,
         note_for_project: TRUST,
         shell: HookShell::At("bash"),
-        file: RegistrationFile::Settings,
+        ..RegistrationForm::BASE
     },
     files: HostFiles {
         folder: ".copilot",
-        user_folders: None,
         folder_in_repository: Some(".github"),
         folder_variable: Some(FolderVariable { name: "COPILOT_HOME", is_home: false }),
         settings: "hooks/checkstone.json",
-        local_settings: None,
-        managed_settings: None,
-        allows_comments: false,
-        allows_byte_order_mark: false,
-        only_keys: None,
         switches: &[Switch {
             pointer: "/disableAllHooks",
             name: "disableAllHooks",
             is_off: |value| *value == Value::Bool(true),
         }],
         files_with_switches: &["settings.json", "copilot/settings.json", "copilot/settings.local.json"],
-        package: None,
-        hand_written: None,
-        has_execution_switches: false,
+        ..HostFiles::BASE
     },
     variables: HostVariables {
         session: Some("COPILOT_AGENT_SESSION_ID"),
@@ -113,15 +87,23 @@ pub(super) static HOST: Host = Host {
         of_folder: |home, _| transcript_places::all(home),
         is_folder_inside: true,
         introduction: transcript_places::introduction,
-        is_subagent_file: |_| false,
+        session_of_path: transcript_places::session_of_path,
+        ..TranscriptPlaces::BASE
     },
     rehearsal: RehearsalForm {
         payload: rehearsed::payload,
         stop: rehearsed::stop,
         records: rehearsed::records,
     },
-    notes_file: "AGENTS.md",
     co_author: "Copilot <223556219+Copilot@users.noreply.github.com>",
-    notify: None,
-    trust: None,
+    silent_in: &["the coding agent on github.com", "Copilot in IDEs other than VS Code"],
+    mcp: Some(McpForm {
+        user_file: McpFile::InFolder("mcp-config.json"),
+        project_file: ".mcp.json",
+        text: McpText::Json {
+            servers: "mcpServers",
+            entry: |program| json!({"type": "local", "command": program, "args": ["mcp"], "tools": ["*"]}),
+        },
+    }),
+    ..Host::BASE
 };

@@ -6,18 +6,27 @@ use serde::Deserialize;
 
 use crate::transcripts::{Introduction, first_line, folders_of, spelled};
 
+/// The folder of all sessions.
+const SESSIONS: &str = "session-state";
+
 /// The events of a session.
 const EVENTS: &str = "events.jsonl";
 
 pub(super) fn of_session(home: &Path, session: &str) -> Option<PathBuf> {
     let is_name = session.chars().all(|character| character.is_ascii_alphanumeric() || character == '-');
-    let file = home.join("session-state").join(session).join(EVENTS);
+    let file = home.join(SESSIONS).join(session).join(EVENTS);
     (is_name && !session.is_empty() && file.is_file()).then_some(file)
+}
+
+/// The folder is named after the session, whoever else writes into it.
+pub(super) fn session_of_path(transcript: &Path) -> Option<&str> {
+    let folder = transcript.parent().filter(|_| transcript.ends_with(EVENTS))?;
+    folder.file_name()?.to_str().filter(|_| folder.parent().is_some_and(|all| all.ends_with(SESSIONS)))
 }
 
 /// `session-state/<session>/events.jsonl`.
 pub(super) fn all(home: &Path) -> Vec<PathBuf> {
-    let sessions = folders_of(&home.join("session-state")).into_iter();
+    let sessions = folders_of(&home.join(SESSIONS)).into_iter();
     sessions.map(|session| session.join(EVENTS)).filter(|file| file.is_file() && !file.is_symlink()).collect()
 }
 

@@ -5,20 +5,20 @@
 //! - It takes it for a refusal that a program is missing: the agent is kept from stopping again and again. Hence `|| true`;
 //!   our own hook always succeeds.
 //! - `PreCompress` comes before every request to the model, so it is left alone.
-//! - It drops a prompt with a hook's words in it from a session that it goes on with (0.61.0).
+//! - It drops a prompt with a hook's words in it from a session that it goes on with (0.61.0). 0.44.0 keeps it; payload, environment and
+//!   transcript are the same in both when the session goes on, so both are told again.
 //! - It accepts settings with comments, and does not start on trailing commas or a byte order mark.
 
 mod extension;
 mod rehearsed;
 mod transcript_places;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
-    Abilities, CallForm, FolderVariable, HookShell, Host, HostFiles, HostVariables, PayloadForm,
-    RegistrationFile, RegistrationForm, RehearsalForm, Switch, TranscriptPlaces,
+    Abilities, CallForm, FolderVariable, HookShell, Host, HostFiles, HostVariables, McpFile, McpForm,
+    McpText, PayloadForm, RegistrationForm, RehearsalForm, Switch, TranscriptPlaces,
 };
-use crate::caller::CallerMarks;
 use crate::payload::EventKind;
 
 const TRUST: Option<&str> = Some("Gemini CLI runs hooks only in folders that you trust");
@@ -27,7 +27,6 @@ pub(super) static HOST: Host = Host {
     title: "Gemini CLI",
     short_title: "Gemini CLI",
     package_folder: "gemini-cli",
-    marks: CallerMarks { fields: &[], variable: None },
     payload: PayloadForm {
         events: &[
             ("BeforeAgent", EventKind::PromptSubmitted),
@@ -35,28 +34,12 @@ pub(super) static HOST: Host = Host {
             ("SessionStart", EventKind::SessionStart),
             ("SessionEnd", EventKind::SessionEnd),
         ],
-        unnamed_events: &[],
-        silent_prompts_with: None,
-        turn: None,
         last_text: Some("prompt_response"),
-        has_empty_prompts: false,
         wraps_context: true,
-        has_nameless_subagents: false,
         forgets_at: &["clear", "compact", "resume"],
+        ..PayloadForm::BASE
     },
-    can: Abilities {
-        holds_subagents: false,
-        tells_person_before_compaction: false,
-        tells_person_beside_hold: false,
-        holds_by_context: None,
-        takes_bare_context: false,
-        takes_account_of_save: false,
-        has_status_line: false,
-        writes_late: false,
-        records_stops: false,
-        records_holds: true,
-        writes_window: false,
-    },
+    can: Abilities { holds_subagents: false, tells_person_beside_hold: false, ..Abilities::BASE },
     registration: RegistrationForm {
         events: &["SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd"],
         matcher: Some("*"),
@@ -64,23 +47,16 @@ pub(super) static HOST: Host = Host {
         call: CallForm::Line(" || true"),
         in_package: "\"${extensionPath}/bin/checkstone\"",
         timeout: 120_000,
-        session_end_timeout: None,
         note_for_user: TRUST,
         note_for_project: TRUST,
         shell: HookShell::At("bash"),
-        file: RegistrationFile::Settings,
+        ..RegistrationForm::BASE
     },
     files: HostFiles {
         folder: ".gemini",
-        user_folders: None,
-        folder_in_repository: None,
         folder_variable: Some(FolderVariable { name: "GEMINI_CLI_HOME", is_home: true }),
-        settings: "settings.json",
-        local_settings: None,
         managed_settings: Some("/etc/gemini-cli/settings.json"),
         allows_comments: true,
-        allows_byte_order_mark: false,
-        only_keys: None,
         switches: &[
             Switch {
                 pointer: "/hooksConfig/enabled",
@@ -95,24 +71,20 @@ pub(super) static HOST: Host = Host {
                 },
             },
         ],
-        files_with_switches: &[],
         package: Some(extension::EXTENSION),
-        hand_written: None,
-        has_execution_switches: false,
+        ..HostFiles::BASE
     },
     variables: HostVariables {
-        session: None,
         calls: Some("GEMINI_CLI"),
         // Without this it starts itself a second time.
         quiet: &[("GEMINI_CLI_NO_RELAUNCH", "true")],
+        ..HostVariables::BASE
     },
     transcripts: TranscriptPlaces {
-        of_session: None,
         all: transcript_places::all,
         of_folder: transcript_places::of_folder,
-        is_folder_inside: false,
         introduction: transcript_places::introduction,
-        is_subagent_file: |_| false,
+        ..TranscriptPlaces::BASE
     },
     rehearsal: RehearsalForm {
         payload: rehearsed::payload,
@@ -121,6 +93,14 @@ pub(super) static HOST: Host = Host {
     },
     notes_file: "GEMINI.md",
     co_author: "Gemini CLI <noreply@google.com>",
-    notify: None,
-    trust: None,
+    silent_in: &["Gemini Code Assist in an IDE"],
+    mcp: Some(McpForm {
+        user_file: McpFile::InFolder("settings.json"),
+        project_file: ".gemini/settings.json",
+        text: McpText::Json {
+            servers: "mcpServers",
+            entry: |program| json!({"command": program, "args": ["mcp"]}),
+        },
+    }),
+    ..Host::BASE
 };

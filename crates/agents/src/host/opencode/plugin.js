@@ -8,13 +8,29 @@ import { isAbsolute, join } from "node:path"
 const PROGRAM = "@PROGRAM@"
 const LIMIT = 60_000
 
-// `opencode run` exits as soon as the session is idle, so there the decision has to be made before.
-const exitsWhenIdle = process.argv.slice(2).includes("run")
+// `opencode run` exits as soon as the session is idle, so there the decision is made while it shuts down, which waits for us.
+const words = process.argv.slice(2)
+const command = words.find((word, at) => !word.startsWith("-") && words[at - 1] !== "--log-level")
+const exitsWhenIdle = command === "run"
+
+// Set for the process that goes on with a held session: the session and its turn.
+const [heldSession, heldTurn] = (process.env.CHECKSTONE_HELD_TURN ?? "").split(" ")
 
 const database = () => {
   const data = join(process.env.XDG_DATA_HOME || join(homedir(), ".local", "share"), "opencode")
   const name = process.env.OPENCODE_DB || "opencode.db"
   return isAbsolute(name) ? name : join(data, name)
+}
+
+// What a person chose on the command line and the session does not remember.
+const chosen = () => {
+  const end = words.indexOf("--")
+  const options = end < 0 ? words : words.slice(0, end)
+  const switches = ["--thinking", "--auto", "--yolo", "--dangerously-skip-permissions", "--print-logs"]
+  return options.flatMap((word, at) => {
+    if (word === "--format" || word === "--log-level") return [word, options[at + 1]]
+    return switches.includes(word) || /^--(format|log-level)=/.test(word) ? [word] : []
+  })
 }
 
 const parsed = (text) => {
@@ -26,6 +42,8 @@ const parsed = (text) => {
 }
 
 export const Checkstone = async ({ client, directory }) => {
+  // It commits and pushes as soon as the agent stops, and nothing can be held in between.
+  if (command === "github") return {}
   const sessions = new Map()
 
   const payload = (event, id, more) =>
@@ -68,8 +86,10 @@ export const Checkstone = async ({ client, directory }) => {
     permission_mode: session.agent,
   })
 
+  const isHold = (answer) => answer.decision === "block" && Boolean(answer.reason)
+
   const carryOut = (id, session, answer) => {
-    if (answer.decision === "block" && answer.reason) {
+    if (isHold(answer)) {
       session.isHeld = true
       const { agent, model, variant } = session
       const parts = [{ type: "text", text: answer.reason }]
@@ -78,11 +98,47 @@ export const Checkstone = async ({ client, directory }) => {
     tell(answer.systemMessage)
   }
 
+  // Another process goes on with the session, and this one ends when that does. Whether it could be started.
+  const goOn = (id, { agent, model, variant, turn }, reason) =>
+    new Promise((resolve) => {
+      const script = process.argv[1] ?? ""
+      const program = script.startsWith("/$bunfs/") ? [] : [script]
+      const choices = [
+        ...(agent ? ["--agent", agent] : []),
+        ...(model ? ["--model", `${model.providerID}/${model.modelID}`] : []),
+        ...(variant ? ["--variant", variant] : []),
+        ...chosen(),
+      ]
+      const env = { ...process.env, CHECKSTONE_HELD_TURN: `${id} ${turn}` }
+      const options = { stdio: ["pipe", "inherit", "inherit"], env }
+      const child = spawn(process.execPath, [...program, "run", "--session", id, ...choices], options)
+      const end = (signal) => child.kill(signal)
+      for (const signal of ["SIGTERM", "SIGHUP"]) process.once(signal, end)
+      child.on("error", () => resolve(false))
+      child.on("close", (code) => {
+        if (code) process.exitCode = code
+        resolve(true)
+      })
+      child.stdin.on("error", () => {}).end(reason)
+    })
+
+  // The stop of `opencode run`: whether another process has gone on with the session.
+  const stopAtExit = async (id, session) => {
+    if (!session.hasEnded) return false
+    session.hasEnded = false
+    const answer = await ask("session.idle", id, stop(session))
+    tell(answer.systemMessage)
+    if (!isHold(answer)) return false
+    tell(answer.reason)
+    return goOn(id, session, answer.reason)
+  }
+
   const seen = async (id) => {
     let session = sessions.get(id)
     if (!session) {
       const found = await client.session.get({ path: { id } }).catch(() => undefined)
-      session = { isOfSubagent: Boolean(found?.data?.parentID), withTools: new Set(), summaries: new Set() }
+      const held = id === heldSession ? { turn: heldTurn, isHeld: true } : {}
+      session = { isOfSubagent: Boolean(found?.data?.parentID), withTools: new Set(), summaries: new Set(), ...held }
       sessions.set(id, session)
     }
     return session
@@ -125,13 +181,9 @@ export const Checkstone = async ({ client, directory }) => {
         if (part.type === "step-finish") {
           const goesOn = part.reason === "tool-calls" || session.withTools.has(part.messageID)
           session.hasEnded = !goesOn && !session.summaries.has(part.messageID)
-          if (session.hasEnded && exitsWhenIdle) {
-            session.hasEnded = false
-            carryOut(id, session, askAtOnce("session.idle", id, stop(session)))
-          }
         }
       }
-      if (type === "session.idle" && session.hasEnded) {
+      if (type === "session.idle" && session.hasEnded && !exitsWhenIdle) {
         session.hasEnded = false
         ask("session.idle", id, stop(session)).then((answer) => carryOut(id, session, answer))
       }
@@ -147,7 +199,11 @@ export const Checkstone = async ({ client, directory }) => {
     },
 
     dispose: async () => {
-      for (const [id, session] of sessions) if (!session.isOfSubagent) askAtOnce("dispose", id, {})
+      for (const [id, session] of sessions) {
+        if (session.isOfSubagent) continue
+        if (exitsWhenIdle && (await stopAtExit(id, session).catch(() => false))) continue
+        askAtOnce("dispose", id, {})
+      }
     },
   }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::transcripts::{Introduction, dashed, files_of, first_folder, folders_of};
 
-/// `projects/<folder>/chats/<session>.jsonl`.
+/// `projects/<folder>/chats/<session>.jsonl`; sub-agents write into `projects/<folder>/subagents/<session>`.
 pub(super) fn all(home: &Path) -> Vec<PathBuf> {
     let projects = folders_of(&home.join("projects"));
     projects.iter().flat_map(|project| files_of(&project.join("chats"))).collect()

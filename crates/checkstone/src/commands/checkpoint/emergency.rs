@@ -14,10 +14,10 @@ use crate::error::CommandError;
 use crate::printer::{FAINT, GOOD, Printer, STRONG};
 use crate::typed_word::word;
 
-/// Note at once that a stage was interrupted
+/// Record at once that a stage was interrupted
 ///
-/// Waits for nobody, whoever holds a lock. The checkpoint holds on to the artifacts of the one before it without looking at
-/// them; what the interrupted stage has left can be added with `--add`, which happens after the checkpoint is on the
+/// Waits for no lock. The checkpoint keeps the artifacts of the one before it without reading them; files that the
+/// interrupted stage left can be added with `--add`, which happens once the checkpoint is on
 /// disk.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -29,7 +29,7 @@ pub(super) struct EmergencyArguments {
     /// Why it was interrupted
     #[arg(long, value_parser = word::<Reason>(reason_words()))]
     reason: Reason,
-    /// Then add this file of the interrupted stage; can be given several times
+    /// Then add this file of the interrupted stage; may be given several times
     #[arg(long, value_name = "PATH")]
     add: Vec<PathBuf>,
     #[command(flatten)]

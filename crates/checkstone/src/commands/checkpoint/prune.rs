@@ -9,10 +9,10 @@ use super::{CheckpointCommonArguments, WhichArguments};
 use crate::error::CommandError;
 use crate::printer::{GOOD, Printer};
 
-/// Take old checkpoints of a run away, and what nothing refers to any more
+/// Remove old checkpoints of a run, and what nothing refers to any more
 ///
-/// The newest valid checkpoint stays, however many newer ones there are, and so does the newest that a stage saved on its
-/// way and is not done since. Artifacts in their places are never touched.
+/// The newest valid checkpoint stays, however many newer ones there are, and so does the newest one of a stage that is
+/// not done yet. The artifacts themselves are never touched.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone checkpoint prune --title churn --run run-001
@@ -21,7 +21,7 @@ pub(super) struct CheckpointPruneArguments {
     #[command(flatten)]
     which: WhichArguments,
     /// Keep this many
-    #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_KEEP)]
+    #[arg(long, value_name = "COUNT", default_value_t = DEFAULT_KEEP)]
     keep: usize,
     #[command(flatten)]
     common: CheckpointCommonArguments,
@@ -32,6 +32,6 @@ pub(super) fn run(arguments: &CheckpointPruneArguments, printer: &Printer) -> Re
     let output = prune(&layout, arguments.keep)?;
     printer.answer(arguments.common.json, &output, || {
         let (pruned, freed) = (counted(output.pruned, "checkpoint"), counted(output.freed_files, "file"));
-        format!("{GOOD}✓{GOOD:#} {pruned} taken away, {} kept; {freed} freed in the store\n", output.kept)
+        format!("{GOOD}✓{GOOD:#} {pruned} removed, {} kept; {freed} freed in the store\n", output.kept)
     })
 }

@@ -16,10 +16,10 @@ use super::{CheckpointCommonArguments, WhichArguments, folder_error, none_here};
 use crate::error::CommandError;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 
-/// Tell which checkpoint a run would go on from
+/// Show which checkpoint a run would resume from
 ///
-/// Only answers: the newest checkpoint that is valid, or whose artifacts are all kept, and why newer ones cannot be used.
-/// `checkstone resume` goes on from there.
+/// Prints the newest checkpoint that is valid, or whose artifacts are all stored, and why newer ones cannot be used.
+/// Changes nothing; `checkstone resume` continues from there.
 ///
 /// Exit code: 0 found, 1 none can be used, 2 and above the search failed.
 #[derive(Debug, clap::Args)]
@@ -29,7 +29,7 @@ use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 pub(super) struct CheckpointResumeArguments {
     #[command(flatten)]
     which: WhichArguments,
-    /// Do not read artifacts that have not been touched since they were last read
+    /// Do not read artifacts that have not changed since they were last read
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
@@ -85,9 +85,9 @@ fn text(output: &ResumeOutput, found: &CheckpointSearch) -> String {
         }
     }
     let Some(usable) = &found.checkpoint else {
-        let _ = writeln!(text, "{BAD}✗{BAD:#} no checkpoint can be used ({} looked at)", found.searched);
+        let _ = writeln!(text, "{BAD}✗{BAD:#} no checkpoint can be used ({} checked)", found.searched);
         if let Some(cell) = &output.last_executed_cell {
-            let _ = writeln!(text, "  the last that was executed is {}", visible(&cell.to_string()));
+            let _ = writeln!(text, "  the last one executed is {}", visible(&cell.to_string()));
         }
         return text;
     };
@@ -103,7 +103,7 @@ fn text(output: &ResumeOutput, found: &CheckpointSearch) -> String {
     );
     if !usable.to_restore.is_empty() {
         let count = counted(usable.to_restore.len(), "artifact");
-        let _ = writeln!(text, "  {count} would be brought back from what is kept");
+        let _ = writeln!(text, "  {count} would be restored from the store");
     }
     if let Some(next) = &output.next_stage_id {
         let _ = writeln!(text, "  next stage: {}", visible(next));

@@ -18,8 +18,8 @@ use crate::typed_word::word;
 /// Save a checkpoint of a stage with its artifacts
 ///
 /// Every artifact must be a regular file inside the project's folder. Its content is copied beside the checkpoints, unless it
-/// is there already; files that have not been touched since the last checkpoint are not read again. When this has
-/// answered, the checkpoint is on the disk.
+/// is already there; files that have not changed since the last checkpoint are not read again. When the command
+/// returns, the checkpoint is on disk.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone checkpoint save --title churn --run run-001 --stage S01_load_data data/clean.parquet
@@ -33,23 +33,23 @@ pub(super) struct SaveArguments {
     /// How the stage ended
     #[arg(long, value_parser = word::<Status>(["saved", "interrupted", "emergency"]), default_value = "saved")]
     status: Status,
-    /// Why it did not end well; needed with every other status
+    /// Why it did not complete; required with every other status
     #[arg(long, value_parser = word::<Reason>(reason_words()), required_if_eq_any = [("status", "interrupted"), ("status", "emergency")])]
     reason: Option<Reason>,
-    /// Where the artifacts come from; nothing of imported or untrusted ones is loaded before a person has confirmed it
+    /// Where the artifacts come from; imported or untrusted ones are loaded only after a person has confirmed it
     #[arg(long, value_parser = word::<TrustLevel>(["local", "imported", "untrusted"]), default_value = "local")]
     trust: TrustLevel,
-    /// Read every artifact, also those that have not been touched
+    /// Read every artifact, even if it has not changed
     #[arg(long)]
     full: bool,
-    /// Warn where the artifacts are larger together
+    /// Warn if the artifacts are larger in total
     #[arg(long, value_name = "SIZE", value_parser = byte_size, default_value = "10G")]
     warn_size: u64,
-    /// Refuse where the artifacts are larger together
+    /// Refuse if the artifacts are larger in total
     #[arg(long, value_name = "SIZE", value_parser = byte_size, default_value = "100G")]
     max_size: u64,
-    /// Then keep this many checkpoints of the run; the newest valid one stays in any case
-    #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_KEEP)]
+    /// Then keep only this many checkpoints of the run; the newest valid one always stays
+    #[arg(long, value_name = "COUNT", default_value_t = DEFAULT_KEEP)]
     keep: usize,
     #[command(flatten)]
     common: CheckpointCommonArguments,
@@ -91,7 +91,7 @@ fn warning(warning: &SaveWarning) -> String {
     match warning {
         SaveWarning::Large { total, limit } => {
             format!(
-                "the artifacts have {total} bytes together, more than {limit}: each change of them is kept as well"
+                "the artifacts have {total} bytes in total, more than {limit}: every changed version is stored as well"
             )
         }
         SaveWarning::Copied { bytes } => {
@@ -100,7 +100,7 @@ fn warning(warning: &SaveWarning) -> String {
                 size_in_words(*bytes)
             )
         }
-        SaveWarning::NotPruned { why } => format!("older checkpoints could not be taken away: {why}"),
+        SaveWarning::NotPruned { why } => format!("older checkpoints could not be removed: {why}"),
     }
 }
 

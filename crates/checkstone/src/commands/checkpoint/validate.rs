@@ -24,7 +24,7 @@ pub(super) struct ValidateArguments {
     id: String,
     #[command(flatten)]
     which: WhichArguments,
-    /// Do not read artifacts that have not been touched since they were last read
+    /// Do not read artifacts that have not changed since they were last read
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
@@ -54,8 +54,8 @@ fn text(output: &ValidateOutput, validated: &Validation) -> String {
         }
         (false, true) => writeln!(
             text,
-            "{DOUBTFUL}→{DOUBTFUL:#} {STRONG}{id}{STRONG:#} is not valid as it lies there; its artifacts are kept, and are \
-             brought back when the run is resumed"
+            "{DOUBTFUL}→{DOUBTFUL:#} {STRONG}{id}{STRONG:#} is not valid as it is; its artifacts are stored, and are \
+             restored when the run is resumed"
         ),
         (false, false) => writeln!(text, "{BAD}✗{BAD:#} {STRONG}{id}{STRONG:#} cannot be used"),
     };

@@ -16,7 +16,7 @@ pub(super) fn around(text: &str, output: &CiOutput<'_>) -> Result<String, Comman
     let missing = &output.missing;
     let single = if missing.len() > MOST { MOST - 1 } else { missing.len() };
     for UnprovenOutput { path, action, say, .. } in missing.iter().take(single) {
-        let text = format!("Nothing has proven this content. {say}");
+        let text = format!("No run has proven this content. {say}");
         all.push_str(&format!(
             "::error file={},title={}::{}\n",
             property(path),

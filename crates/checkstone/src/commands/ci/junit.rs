@@ -19,7 +19,7 @@ pub(super) fn report(output: &CiOutput<'_>) -> String {
                 .push_str(&format!("<testcase classname=\"{action}\" name=\"{path}\" file=\"{path}\"/>\n")),
             Some(say) => text.push_str(&format!(
                 "<testcase classname=\"{action}\" name=\"{path}\" file=\"{path}\">\
-                 <failure type=\"unproven\" message=\"Nothing has proven this content. {}\"/></testcase>\n",
+                 <failure type=\"unproven\" message=\"No run has proven this content. {}\"/></testcase>\n",
                 attribute(say)
             )),
         }

@@ -21,7 +21,7 @@ pub(super) fn report(output: &CiOutput<'_>) -> Result<String, CommandError> {
             json!({
                 "ruleId": missing.action,
                 "level": "error",
-                "message": {"text": format!("Nothing has proven this content. {}", missing.say)},
+                "message": {"text": format!("No run has proven this content. {}", missing.say)},
                 "locations": [{"physicalLocation": {
                     "artifactLocation": {"uri": address(&missing.path), "uriBaseId": "%SRCROOT%"},
                     "region": {"startLine": 1},

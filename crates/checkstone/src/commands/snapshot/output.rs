@@ -74,7 +74,7 @@ impl<'a> SnapshotOutput<'a> {
     }
 }
 
-/// What `checkstone snapshot list --json` prints, and `prune` of those that it forgot.
+/// What `checkstone snapshot list --json` prints, and `prune` for those that it removed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct SnapshotList<'a> {
@@ -92,7 +92,7 @@ impl<'a> SnapshotList<'a> {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct SnapshotDiff<'a> {
     pub(super) old: &'a str,
-    /// Null where it is the working tree.
+    /// Null if it is the working tree.
     pub(super) new: Option<&'a str>,
     pub(super) files: Vec<ChangedFile<'a>>,
 }
@@ -111,7 +111,7 @@ pub(super) struct ChangedFile<'a> {
 pub(crate) struct SnapshotRestore<'a> {
     /// What was brought back.
     pub(super) snapshot: &'a str,
-    /// What was there before: what `--undo` goes back to; null where nothing was changed.
+    /// What was there before: what `--undo` goes back to; null if nothing was changed.
     pub(super) before: Option<&'a str>,
     pub(super) written: &'a [BytePath],
     pub(super) removed: &'a [BytePath],

@@ -74,8 +74,10 @@ impl MirrorPlace {
     pub(super) fn bring_in(&self, printer: &Printer) -> Result<(), CommandError> {
         let (root, git) = (&self.root, environment::git().within(TIME_LIMIT));
         if self.mirror.rebuild(root, &git)? {
-            printer
-                .progress(&format!("the repository in `{}` was made anew from its mirror", root.display()));
+            printer.progress(&format!(
+                "the repository in `{}` was created again from its mirror",
+                root.display()
+            ));
         }
         if let Ok(repository) = Repository::discover(root) {
             self.mirror.lend(&repository, &git)?;

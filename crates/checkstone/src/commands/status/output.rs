@@ -59,6 +59,8 @@ pub(crate) struct StatusOutput<'a> {
     pub(super) last_checkpoint: Option<LastCheckpoint>,
     /// What was begun and not finished.
     pub(super) resumable: Vec<Resumable>,
+    /// The state of sending to the team's database, in a sentence; null if nothing is sent.
+    pub(super) team: Option<String>,
 }
 
 impl StatusOutput<'_> {
@@ -127,6 +129,9 @@ impl StatusOutput<'_> {
         line("state", &format!("{}{unwritable}", self.state_directory));
         if let Some(problem) = &self.journal_problem {
             line("journal", &format!("{BAD}{}{BAD:#}", visible(problem)));
+        }
+        if let Some(team) = &self.team {
+            line("team", &format!("{} (`checkstone team status`)", visible(team)));
         }
         for resumable in &self.resumable {
             line("resumable", &resumable.sentence());
@@ -248,7 +253,7 @@ pub(super) struct LastCheckpoint {
     stage_id: String,
     created_at: String,
     status: &'static str,
-    /// Whether a run can go on from it: it is valid, or what is missing is kept.
+    /// Whether a run can continue from it: it is valid, or what is missing is kept.
     resumable: bool,
     #[serde(skip)]
     standing: &'static str,

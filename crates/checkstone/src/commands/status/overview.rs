@@ -62,10 +62,10 @@ pub(crate) fn overview(printer: &Printer) -> Result<ExitCode, CommandError> {
     line(
         "next",
         match &policy {
-            _ if problem.is_some() => "`checkstone doctor` says what is wrong",
+            _ if problem.is_some() => "`checkstone doctor` shows what is wrong",
             PolicyState::Broken { .. } => "`checkstone policy check` names the mistakes",
             PolicyState::None => "`checkstone init` registers the hooks and writes a policy",
-            PolicyState::Sound { .. } if off.is_some() => "`checkstone status` says more",
+            PolicyState::Sound { .. } if off.is_some() => "`checkstone status` shows more",
             PolicyState::Sound { .. } if !is_called => "`checkstone init` registers the hooks",
             PolicyState::Sound { .. } if unproven.is_some() => {
                 "`checkstone verify` lists what needs a run, `checkstone prove -- COMMAND` runs it"
@@ -80,7 +80,7 @@ pub(crate) fn overview(printer: &Printer) -> Result<ExitCode, CommandError> {
 }
 
 fn outside() -> String {
-    "This folder is in no git repository.\n\
+    "This folder is not in a git repository.\n\
      `checkstone demo` shows what it does, in a scratch repository; `checkstone init`, in a repository of yours, sets it up;\n\
      `checkstone --help` lists the commands.\n"
         .to_owned()

@@ -95,7 +95,7 @@ impl PolicyState {
             return None;
         }
         let why = match standing.trust {
-            journal::Trust::Changed => "withdrawn, for the file has changed",
+            journal::Trust::Changed => "withdrawn, because the file has changed",
             _ => "not given",
         };
         let ignored = ignored.join(" and ");

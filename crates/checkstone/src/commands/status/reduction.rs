@@ -19,7 +19,7 @@ const REDUCTIONS_SHOWN: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Reduction"))]
 pub(super) struct ReductionOutput {
     pub(super) at: String,
-    /// Who did it, as well as that is known: `during-turn` is somebody while an agent worked.
+    /// Who did it, as far as that is known: `during-turn` is somebody while an agent worked.
     #[cfg_attr(feature = "schema", schemars(extend("enum" = ["person", "agent", "during-turn", "unknown"])))]
     pub(super) author: &'static str,
     pub(super) agent: Option<String>,

@@ -5,7 +5,6 @@ use std::path::Path;
 use run::control;
 use run::record::Record;
 use run::runs::{self, FoundRun};
-use run::state::RunState;
 use serde::Serialize;
 use transcript::visible;
 use workflow::{StateDirectory, Summary};
@@ -20,7 +19,7 @@ pub(super) enum Resumable {
     Workflow {
         command: String,
         feature: Option<String>,
-        /// The phase to go on with.
+        /// The phase to continue with.
         phase: Option<String>,
         status: Option<String>,
     },
@@ -68,11 +67,7 @@ pub(super) fn unfinished_runs(project: &Path) -> Vec<Resumable> {
     let found = runs::all(project).into_iter().filter(|found| !control::is_taken(&found.layout));
     let unfinished = found.filter_map(|FoundRun { layout, .. }| {
         let record = Record::read(&layout.events()).ok().filter(Record::is_unfinished)?;
-        let status = match record.state {
-            // Its supervisor is lost.
-            RunState::InProgress | RunState::Planned => RunState::Interrupted.name(),
-            state => state.name(),
-        };
+        let status = record.state_left_behind().name();
         let (report_title, run_id) = (layout.title().to_owned(), layout.run().to_owned());
         Some(Resumable::Run { report_title, run_id, status })
     });

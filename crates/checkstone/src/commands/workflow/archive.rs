@@ -17,7 +17,7 @@ use crate::printer::Printer;
   checkstone workflow archive
   checkstone workflow archive implement --feature parser")]
 pub(super) struct ArchiveArguments {
-    /// The command of one workflow; all that are complete where it is not given
+    /// The command of one workflow; by default all that are complete
     command: Option<String>,
     /// The feature that it works on
     #[arg(long, value_name = "FEATURE", requires = "command")]

@@ -10,10 +10,10 @@ use crate::error::CommandError;
 use crate::integrations::Integrations;
 use crate::printer::Printer;
 
-/// Name a branch after an issue of Linear
+/// Name a branch after a Linear issue
 ///
 /// The prefix is `linear.branch_prefix` of `.claude/config/integrations.json`, else `feature`. Only the name is printed;
-/// no branch is made.
+/// no branch is created.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   git switch -c \"$(checkstone workflow branch BAS-6)\"

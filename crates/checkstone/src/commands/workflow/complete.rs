@@ -10,7 +10,7 @@ use super::{NameArguments, WorkflowCommonArguments, output, outside::Outside, wa
 use crate::error::CommandError;
 use crate::printer::{GOOD, Printer};
 
-/// Mark a workflow as complete; phases that were still to come are dropped
+/// Mark a workflow as complete; its remaining phases are dropped
 ///
 /// With Linear switched on (docs/integrations.md), its issue is completed too, unless a workflow of the same feature that
 /// began later is unfinished.

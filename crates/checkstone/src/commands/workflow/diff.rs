@@ -22,10 +22,10 @@ use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG};
 pub(super) struct WorkflowDiffArguments {
     #[command(flatten)]
     kept: KeptWorkflow,
-    /// The number of the earlier save; the one before the later where it is not given
+    /// The number of the earlier save; by default the one before the later
     #[arg(long, value_name = "NUMBER")]
     from: Option<usize>,
-    /// The number of the later save; the last one where it is not given
+    /// The number of the later save; by default the last one
     #[arg(long, value_name = "NUMBER")]
     to: Option<usize>,
     #[command(flatten)]

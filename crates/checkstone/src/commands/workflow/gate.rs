@@ -20,11 +20,11 @@ use crate::integrations::Integrations;
 use crate::journal_access;
 use crate::printer::{BAD, GOOD, Printer};
 
-/// Ask whether this may be shipped: exits 1 with everything that is against it
+/// Check whether this may be shipped: if not, list every blocker and exit 1
 ///
-/// Against it are phases that failed or are missing, here and in other workflows of the same feature; commits since the
-/// last phase; uncommitted changes; errors that the stop gate saw last; and, where nothing else is, a preview deployment
-/// that is not ready (docs/integrations.md). The last phase, which is the shipping itself, need not be complete. The answer is kept in the workflow's file.
+/// Blockers are phases that failed or are missing, here and in other workflows of the same feature; commits since the
+/// last phase; uncommitted changes; errors at the last stop; and, if there is no other blocker, a preview deployment that is
+/// not ready (docs/integrations.md). The last phase, which is the shipping itself, need not be complete. The answer is kept in the workflow's file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone workflow gate ship --feature parser && git push

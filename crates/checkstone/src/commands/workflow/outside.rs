@@ -111,7 +111,7 @@ impl<'a> Outside<'a> {
             return (workflow, Some(problem.hint("pass `--title`, or name the `--feature`")));
         };
         let Some(team) = linear.team.as_deref() else {
-            let problem = Warning::new("no issue was created: nothing says in which team");
+            let problem = Warning::new("no issue was created: no team is set");
             let hint = "set `linear.team` in `.claude/config/integrations.json` to its name or key";
             return (workflow, Some(problem.hint(hint)));
         };

@@ -18,11 +18,11 @@ use crate::error::CommandError;
 use crate::printer::{Printer, STRONG};
 use crate::typed_word::word;
 
-/// Record what became of a phase
+/// Record the state of a phase
 ///
-/// A workflow that was never started is started, and that is said; unless the feature looks like a slip of one that is
-/// known here. What is not given stays as it was; files are added to those that are known. A phase that is updated after
-/// the workflow was complete reopens it.
+/// A workflow that was never started is started, and this is reported, unless the feature looks like a typo of a known
+/// one. What you leave out stays as it was; files are added to the known ones. Updating a phase of a complete workflow
+/// reopens it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone workflow phase implement implementation --status in_progress
@@ -34,10 +34,10 @@ pub(super) struct PhaseArguments {
     name: NameArguments,
     /// The phase
     phase: String,
-    /// How it stands
+    /// Its status
     #[arg(long, value_parser = word::<Status>(status_words()))]
     status: Option<Status>,
-    /// What it came to, in at most 500 words; `-` reads it from stdin
+    /// Its result, in at most 500 words; `-` reads it from stdin
     #[arg(long, value_name = "TEXT")]
     summary: Option<String>,
     /// A file that was created
@@ -49,13 +49,13 @@ pub(super) struct PhaseArguments {
     /// Why it failed
     #[arg(long, value_name = "TEXT")]
     error: Option<String>,
-    /// The task that the workflow is at; an empty one takes it away
+    /// The workflow's current task; an empty one removes it
     #[arg(long, value_name = "ID")]
     task: Option<String>,
-    /// The feature is a new one, however much its name is like another
+    /// Start a new feature even if its name is close to a known one
     #[arg(long)]
     new: bool,
-    /// Further keys for the phase
+    /// More keys for the phase, as a JSON object
     #[arg(long, value_name = "JSON", value_parser = object)]
     data: Option<Map<String, Value>>,
     #[command(flatten)]

@@ -67,7 +67,7 @@ pub(super) fn of(name: &Name, workflow: &Workflow, now: Timestamp, width: Option
     text
 }
 
-/// When a phase was under way; `None` where its file does not tell, or a clock went back meanwhile.
+/// When a phase was under way; `None` if its file does not tell, or a clock went back meanwhile.
 fn span(phase: &Phase, now: Timestamp) -> Option<Span> {
     let start: Timestamp = phase.started_at.as_deref()?.parse().ok()?;
     let end = match phase.status {

@@ -9,7 +9,7 @@ use super::{NameArguments, WorkflowCommonArguments, next_sentence, warn};
 use crate::error::CommandError;
 use crate::printer::{FAINT, Printer, STRONG};
 
-/// Say where a workflow goes on: the phase under way, else the one that failed, else the next
+/// Show where a workflow resumes: the phase in progress, else the one that failed, else the next
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone workflow resume-point implement --feature parser

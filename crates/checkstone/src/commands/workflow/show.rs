@@ -10,7 +10,7 @@ use super::{KeptWorkflow, WorkflowCommonArguments, output, picture, warn};
 use crate::error::CommandError;
 use crate::printer::Printer;
 
-/// Show a workflow: its phases, when they were under way, and what they came to
+/// Show a workflow: its phases, their times and their results
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone workflow show implement --feature parser

@@ -13,7 +13,7 @@ use super::{
 use crate::error::{CommandError, Warning};
 use crate::printer::{FAINT, Printer, STRONG};
 
-/// Begin a workflow, or go on with one that is unfinished
+/// Start a workflow, or resume one that is unfinished
 ///
 /// A complete workflow is archived, and a new one begins. With Linear switched on (docs/integrations.md), a workflow with
 /// the phase `issue-creation`, such as `start`, also gets an issue, created exactly once, and updates that did not reach
@@ -27,10 +27,10 @@ use crate::printer::{FAINT, Printer, STRONG};
 pub(super) struct StartArguments {
     #[command(flatten)]
     name: NameArguments,
-    /// Begin anew; one that is unfinished is archived first
+    /// Start over; an unfinished workflow is archived first
     #[arg(long)]
     fresh: bool,
-    /// The phases, in order; those that the command usually has where they are not given
+    /// The phases, in order; by default the usual ones of the command
     #[arg(long, value_name = "PHASE,…", value_delimiter = ',')]
     phases: Option<Vec<String>>,
     /// The title of the issue; by default the feature's name
@@ -85,7 +85,7 @@ pub(super) fn run(arguments: &StartArguments, printer: &Printer) -> Result<ExitC
 
 fn shown(name: &Name, output: &WorkflowOutput, switch_to: Option<&str>) -> String {
     let point = &output.resume_point;
-    let deed = if output.resumed { "Going on with" } else { "Started" };
+    let deed = if output.resumed { "Resuming" } else { "Started" };
     let mut text = format!("{deed} {STRONG}{}{STRONG:#}: ", visible(&name.to_string()));
     text.push_str(&format!("{}\n", next_sentence(point, false)));
     for earlier in &point.summaries {
@@ -93,7 +93,7 @@ fn shown(name: &Name, output: &WorkflowOutput, switch_to: Option<&str>) -> Strin
         text.push_str(&format!("  {FAINT}{phase}:{FAINT:#} {summary}\n"));
     }
     if let Some(id) = &output.archived {
-        text.push_str(&format!("  The one before is in the archive as {}\n", visible(id)));
+        text.push_str(&format!("  The previous one is in the archive as {}\n", visible(id)));
     }
     if let Some(KnownIssue { issue, url, .. }) = &output.issue {
         // The phase that created it says so already.

@@ -14,10 +14,10 @@ fn a_save_that_met_a_held_index_is_made_at_the_next_stop() {
     world.write(".git/index.lock", "");
     let answer = world.turn_number(1, 41);
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context fills up, and nothing was committed: another git process holds `[folder]/repo/.git/index.lock`; if none is running, remove it: `rm -f [folder]/repo/.git/index.lock`; the whole tree is kept in snapshot [id]; it is tried again at the next stop.
+    [checkstone] The context is filling up, and nothing was committed: another git process holds `[folder]/repo/.git/index.lock`; if none is running, remove it: `rm -f [folder]/repo/.git/index.lock`; the whole tree is kept in snapshot [id]; it is tried again at the next stop.
     <command-name>/checkpoint</command-name>
 
-    Note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then continue with the task.
     - Task: Go on
     ");
     assert!(to_person(&answer).ends_with("; it is tried again at the next stop"), "{answer:#}");
@@ -54,7 +54,7 @@ fn a_crossing_with_nothing_to_save_is_not_used_up() {
     insta::assert_snapshot!(redacted(to_agent(&first)), @"
     [checkstone] The context is 45 % full, and there is nothing new to commit.
 
-    Go on with the task.
+    Continue with the task.
     - Task: Look
     - Next item of `buildguide.md`: the next thing
     If all of it is done, say so and stop.
@@ -103,10 +103,10 @@ fn what_somebody_has_to_settle_is_not_tried_again() {
     world.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n");
     executable(&world, ".git/hooks/pre-commit");
     insta::assert_snapshot!(redacted(to_agent(&world.turn_number(1,41))), @"
-    [checkstone] The context fills up, and nothing was committed: the hook `pre-commit` refused the commit: it ended with exit status: 1; the whole tree is kept in snapshot [id].
+    [checkstone] The context is filling up, and nothing was committed: the hook `pre-commit` refused the commit: it ended with exit status: 1; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then continue with the task.
     - Task: Go on
     ");
     assert_eq!(world.turn_number(2, 42), serde_json::Value::Null);
@@ -118,9 +118,9 @@ fn what_somebody_has_to_settle_is_not_tried_again() {
     secret.write("CLAUDE.md", &format!("{token}\n"));
     secret.turn("Use it", 41);
     insta::assert_snapshot!(redacted(to_agent(&secret.stop())), @"
-    [checkstone] Nothing was committed: what would be committed looks like a secret: `CLAUDE.md` line 1: stripe-key (`stripe-key:CLAUDE.md:f235f8`); the whole tree is kept in snapshot [id].
+    [checkstone] Nothing was committed: the commit would contain what looks like a secret: `CLAUDE.md` line 1: stripe-key (`stripe-key:CLAUDE.md:f235f8`); the whole tree is kept in snapshot [id].
 
-    Take it out of what is kept in the repository, or mark the line with `checkstone:allow-secret` if it is none; do not commit it.
+    Remove it from the files in the repository, or mark the line with `checkstone:allow-secret` if it is not a secret; do not commit it.
     ");
     assert_eq!(secret.turn_number(2, 42), serde_json::Value::Null);
     assert_eq!(secret.saves().len(), 1);

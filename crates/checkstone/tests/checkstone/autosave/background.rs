@@ -49,7 +49,7 @@ fn a_stop_does_not_wait_for_its_save() {
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
     [checkstone] The context is 41 % full. Notes and a snapshot are being saved in the background, and nothing is committed yet; the result is reported at the next prompt or stop.
 
-    Go on with the task.
+    Continue with the task.
     - Task: Fix the counting
     If all of it is done, say so and stop.
     ");
@@ -135,7 +135,7 @@ fn a_save_that_was_killed_is_reported_and_made_again() {
     let aged = "UPDATE session_values SET value = CAST(replace(CAST(value AS TEXT), '\"began_ms\":1', '\"began_ms\":-1') AS BLOB) WHERE name = 'autosaves-begun'";
     assert_eq!(connection.execute(aged, []).unwrap(), 1);
     let told = world.prompt("Go on");
-    insta::assert_snapshot!(redacted(to_person(&told)), @"⚠️ [checkstone] Auto-checkpoint failed: the process that saved was ended before it was done, so it is not known what it committed; it is tried again at the next stop");
+    insta::assert_snapshot!(redacted(to_person(&told)), @"⚠️ [checkstone] Auto-checkpoint failed: the process that was saving ended before it was done, so it is unknown what it committed; the save is tried again at the next stop");
     world.turn("Go on", 42);
     world.stop();
     assert_eq!(world.save_ended(1).0, "saved");
@@ -167,10 +167,10 @@ fn a_save_that_failed_in_the_background_is_signalled_at_the_next_stop() {
     wait_for("the end of the saver", || savers(&world).is_empty());
     let answer = world.turn_number(2, 43);
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context fills up, and nothing was committed: the hook `pre-commit` refused the commit: no commits today; the whole tree is kept in snapshot [id].
+    [checkstone] The context is filling up, and nothing was committed: the hook `pre-commit` refused the commit: no commits today; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then continue with the task.
     - Task: Go on
     ");
     assert_eq!(answer["autonomous_execution"]["router_decision"]["route"], "signal");

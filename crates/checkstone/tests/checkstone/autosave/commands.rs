@@ -26,7 +26,7 @@ fn by_hand_it_saves_and_pushes_at_once_in_any_mode() {
     insta::assert_snapshot!(without_durations(&notes), @"
     # Notes on a session
 
-    - When: [time], somebody asked for it (save 1 of the session)
+    - When: [time], it was requested (save 1 of the session)
     - Branch: `main`
     - Asked: `Fix the counting`
     - Files changed: `src/lib.rs`
@@ -55,13 +55,10 @@ fn a_dry_run_shows_and_does_nothing() {
     world.work_until(20);
     let (code, told) = run(&world, &["autosave", "--dry-run", "--json"]);
     assert_eq!((code, world.commits(), world.has_notes()), (0, 1, false));
-    assert_eq!(
-        told["message"],
-        "wip: claude on main\n\nNotes on the session, since somebody asked for it.\n"
-    );
+    assert_eq!(told["message"], "wip: claude on main\n\nNotes on the session, since it was requested.\n");
     assert_eq!(redacted(told["paths"].to_string()), r#"[".checkstone/notes/[id].md","CLAUDE.md"]"#);
     insta::assert_snapshot!(without_durations(told["section"].as_str().unwrap()), @"
-    - When: [time], somebody asked for it (save 1 of the session)
+    - When: [time], it was requested (save 1 of the session)
     - Branch: `main`
     - Asked: `Fix the counting`
     - Files changed: `src/lib.rs`
@@ -74,22 +71,22 @@ fn a_dry_run_shows_and_does_nothing() {
     --- stdout
     .checkstone/notes/[id].md:
 
-    - When: [time], somebody asked for it (save 1 of the session)
+    - When: [time], it was requested (save 1 of the session)
     - Branch: `main`
     - Asked: `Fix the counting`
     - Files changed: `src/lib.rs`
-    - Tests: not known, the transcript could not be read
+    - Tests: unknown, the transcript could not be read
     - Open errors: none known
 
     Commit of .checkstone/notes/[id].md, AGENTS.md:
 
     wip: codex on main
 
-    Notes on the session, since somebody asked for it.
+    Notes on the session, since it was requested.
 
     Push: none, there is no remote to push to
 
-    Nothing was done: this was only shown.
+    Nothing was done: this was a dry run.
     --- stderr
     ");
 }
@@ -108,7 +105,7 @@ fn a_dry_run_tells_of_the_push_and_of_what_stands_in_the_way() {
     --- stdout
     .checkstone/notes/[id].md:
 
-    - When: [time], somebody asked for it (save 1 of the session)
+    - When: [time], it was requested (save 1 of the session)
     - Branch: `main`
     - Asked: `Fix the counting`
     - Files changed: `src/lib.rs`
@@ -119,13 +116,13 @@ fn a_dry_run_tells_of_the_push_and_of_what_stands_in_the_way() {
 
     checkpoint: auto-checkpoint
 
-    Notes on the session, since somebody asked for it.
+    Notes on the session, since it was requested.
 
     Co-Authored-By: Claude <noreply@anthropic.com>
 
     Push: to `main` of `origin`, along with 1 other commit
 
-    Nothing was done: this was only shown.
+    Nothing was done: this was a dry run.
     --- stderr
     ");
     world.write(".git/MERGE_HEAD", &world.git(&["rev-parse", "HEAD"]));
@@ -139,7 +136,7 @@ fn a_dry_run_tells_of_the_push_and_of_what_stands_in_the_way() {
     --- stdout
     .checkstone/notes/[id].md:
 
-    - When: [time], somebody asked for it (save 1 of the session)
+    - When: [time], it was requested (save 1 of the session)
     - Branch: none, HEAD is detached
     - Asked: `Fix the counting`
     - Files changed: `src/lib.rs`
@@ -150,7 +147,7 @@ fn a_dry_run_tells_of_the_push_and_of_what_stands_in_the_way() {
 
     checkpoint: auto-checkpoint
 
-    Notes on the session, since somebody asked for it.
+    Notes on the session, since it was requested.
 
     Co-Authored-By: Claude <noreply@anthropic.com>
 
@@ -175,14 +172,14 @@ fn by_hand_without_a_session_only_what_is_known_is_said() {
     insta::assert_snapshot!(without_durations(world.notes()), @"
     # Notes on the work
 
-    - When: [time], somebody asked for it (no session is known here)
+    - When: [time], it was requested (no session is known here)
     - Branch: `main`
     - Files changed: `src/lib.rs`
     ");
     insta::assert_snapshot!(world.git(&["log", "-1", "--format=%B"]), @"
     checkpoint: auto-checkpoint
 
-    Notes on the work, since somebody asked for it.
+    Notes on the work, since it was requested.
     ");
     let (_, told) = run(&world, &["autosave", "--dry-run", "--no-push", "--json"]);
     assert_eq!(told["push"]["detail"], "none, you passed `--no-push`");
@@ -220,7 +217,7 @@ fn by_hand_on_another_branch_the_branch_of_the_turn_is_named() {
     };
     let known_at_the_prompt = section(World::with_policy(Some("presets = [\"rust\"]\n"), ""));
     insta::assert_snapshot!(known_at_the_prompt, @"
-    - When: [time], somebody asked for it (save 1 of the session)
+    - When: [time], it was requested (save 1 of the session)
     - Branch: `other`
     - Asked (of a turn that began on `main`): `Fix the counting`
     - Files changed: `other.txt`
@@ -255,8 +252,8 @@ fn by_hand_a_secret_a_staged_version_and_a_complaint_are_explained() {
     let output = world.checkstone(&["autosave"]).answer();
     let said = output.stdout.clone();
     insta::assert_snapshot!(without_durations(&said), @"
-    ✗ nothing was committed: what would be committed looks like a secret: `CLAUDE.md` line 1: stripe-key (`stripe-key:CLAUDE.md:f235f8`); `key.txt` line 1: stripe-key (`stripe-key:key.txt:f235f8`); the whole tree is kept in snapshot [id]
-    hint: take it out; if it is no secret, put `checkstone:allow-secret` into that line, or its kind or fingerprint into `allow_secrets` of `[autosave]`
+    ✗ nothing was committed: the commit would contain what looks like a secret: `CLAUDE.md` line 1: stripe-key (`stripe-key:CLAUDE.md:f235f8`); `key.txt` line 1: stripe-key (`stripe-key:key.txt:f235f8`); the whole tree is kept in snapshot [id]
+    hint: remove it; if it is not a secret, put `checkstone:allow-secret` on that line, or add its kind or fingerprint to `allow_secrets` in `[autosave]`
     ");
     let warned = output.stderr.clone();
     insta::assert_snapshot!(without_durations(&warned), @"
@@ -272,7 +269,7 @@ fn status_tells_of_mistakes_in_the_users_configuration() {
     let output = world.checkstone(&["status"]).answer();
     let said = output.stderr.clone();
     insta::assert_snapshot!(without_durations(&said), @"
-    warning: your configuration has mistakes and is not followed:
+    warning: your configuration has mistakes and is ignored:
     config.toml:2:1: unknown key `kep`; did you mean `keep`?
     ");
 }
@@ -422,7 +419,7 @@ fn status_tells_people_of_the_last_save() {
     gate        off: there is no policy here
     repository  [folder]/repo
     policy      none, so every stop passes
-    autosave    on: saves once the context is 40 % full
+    autosave    on: saves when the context is 40 % full
     last save   [time] saved: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree
     saves       1 saved, [duration] each, 0 failed, 0 pushed, 0 not pushed
     snapshot    [id] before an autosave (claude 9f3c2f1e-1111-4222-8333-444455556666)

@@ -244,7 +244,7 @@ fn the_table_of_execution_modes() {
     let answer = normal.work_until(41);
     assert_eq!((normal.commits(), normal.has_notes()), (1, false));
     assert_eq!(answer["decision"], json!(null));
-    insta::assert_snapshot!(redacted(to_person(&answer)), @"[checkstone] The context is 41 % full: run `checkstone autosave` to commit notes on the work, then compact or begin a new session");
+    insta::assert_snapshot!(redacted(to_person(&answer)), @"[checkstone] The context is 41 % full: run `checkstone autosave` to commit notes on the work, then compact or start a new session");
 
     let failed = World::new(AUTONOMOUS);
     failed.write(".git/hooks/pre-commit", "#!/bin/sh\necho 'no commits today'\nexit 1\n");
@@ -252,10 +252,10 @@ fn the_table_of_execution_modes() {
     let answer = failed.work_until(41);
     assert_eq!((failed.commits(), failed.has_notes()), (1, false));
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context fills up, and nothing was committed: the hook `pre-commit` refused the commit: no commits today; the whole tree is kept in snapshot [id].
+    [checkstone] The context is filling up, and nothing was committed: the hook `pre-commit` refused the commit: no commits today; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then continue with the task.
     - Task: Fix the counting
     ");
     assert_eq!(answer["autonomous_execution"]["executed_directly"], false);
@@ -266,7 +266,7 @@ fn the_table_of_execution_modes() {
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
     [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to.
 
-    Go on with the task.
+    Continue with the task.
     - Task: Fix the counting
     If all of it is done, say so and stop.
     ");
@@ -340,7 +340,7 @@ fn a8_a_missing_notes_file_is_made() {
     - Branch: `main`
     - Asked: `Do it`
     - Files changed: `src/lib.rs`
-    - Tests: not known, the transcript could not be read
+    - Tests: unknown, the transcript could not be read
     - Open errors: none known
 
     ---
@@ -354,7 +354,7 @@ fn a8_a_missing_notes_file_is_made() {
     - Branch: `main`
     - Asked: `Do it`
     - Files changed: `src/lib.rs`
-    - Tests: not known, the transcript could not be read
+    - Tests: unknown, the transcript could not be read
     - Open errors: none known
 
     ---
@@ -368,7 +368,7 @@ fn a8_a_missing_notes_file_is_made() {
     - Branch: `main`
     - Asked: `Do it`
     - Files changed: `src/lib.rs`
-    - Tests: not known, the transcript could not be read
+    - Tests: unknown, the transcript could not be read
     - Open errors: none known
     ");
 }
@@ -390,7 +390,7 @@ fn the_agent_is_told_what_was_saved_and_what_is_next() {
     insta::assert_snapshot!(redacted(said), @"
     [checkstone] The context is 45 % full. Notes and 1 other file committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to.
 
-    Go on with the task.
+    Continue with the task.
     - Task: Count the words
     - Next item of `buildguide.md`: count the words
     - Build: feature counting, phase tests, iteration 3
@@ -495,7 +495,7 @@ fn a12_plans_are_told_without_values_and_homes() {
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
     [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not committed: `buildguide.md` (git ignores it), not pushed: there is no remote to push to.
 
-    Go on with the task.
+    Continue with the task.
     - Task: Fix the counting
     - Next item of `buildguide.md`: Log in with password: (withheld)
     - Build: feature ~/upload, phase DB_PASSWORD=(withheld), iteration 3
@@ -606,7 +606,7 @@ fn a_snapshot_keeps_the_whole_tree() {
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
     [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to.
 
-    Go on with the task.
+    Continue with the task.
     - Task: Fix the counting
     If all of it is done, say so and stop.
     ");
@@ -674,14 +674,14 @@ fn a12_a_secret_is_not_committed() {
         "{answer:#}"
     );
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] Nothing was committed: what would be committed looks like a secret: `CLAUDE.md` line 1: stripe-key (`stripe-key:CLAUDE.md:f235f8`); the whole tree is kept in snapshot [id].
+    [checkstone] Nothing was committed: the commit would contain what looks like a secret: `CLAUDE.md` line 1: stripe-key (`stripe-key:CLAUDE.md:f235f8`); the whole tree is kept in snapshot [id].
 
-    Take it out of what is kept in the repository, or mark the line with `checkstone:allow-secret` if it is none; do not commit it.
+    Remove it from the files in the repository, or mark the line with `checkstone:allow-secret` if it is not a secret; do not commit it.
     ");
-    insta::assert_snapshot!(redacted(answer.to_string()), @r#"{"decision":"block","reason":"[checkstone] Nothing was committed: what would be committed looks like a secret: `CLAUDE.md` line 1: stripe-key (`stripe-key:CLAUDE.md:f235f8`); the whole tree is kept in snapshot [id].\n\nTake it out of what is kept in the repository, or mark the line with `checkstone:allow-secret` if it is none; do not commit it.","systemMessage":"⚠️ [checkstone] Auto-checkpoint failed: nothing was committed: what would be committed looks like a secret: `CLAUDE.md` line 1: stripe-key (`stripe-key:CLAUDE.md:f235f8`); the whole tree is kept in snapshot [id]","autonomous_execution":{"enabled":true,"skill":"checkpoint","reason":"context_threshold","executed_directly":false,"router_decision":{"route":"none","percent":41,"iteration":1,"commit":null,"branch":null,"snapshot":"[id]","push":"none","detail":"nothing was committed: what would be committed looks like a secret: `CLAUDE.md` line 1: stripe-key (`stripe-key:CLAUDE.md:f235f8`); the whole tree is kept in snapshot [id]"}}}"#);
+    insta::assert_snapshot!(redacted(answer.to_string()), @r#"{"decision":"block","reason":"[checkstone] Nothing was committed: the commit would contain what looks like a secret: `CLAUDE.md` line 1: stripe-key (`stripe-key:CLAUDE.md:f235f8`); the whole tree is kept in snapshot [id].\n\nRemove it from the files in the repository, or mark the line with `checkstone:allow-secret` if it is not a secret; do not commit it.","systemMessage":"⚠️ [checkstone] Auto-checkpoint failed: nothing was committed: the commit would contain what looks like a secret: `CLAUDE.md` line 1: stripe-key (`stripe-key:CLAUDE.md:f235f8`); the whole tree is kept in snapshot [id]","autonomous_execution":{"enabled":true,"skill":"checkpoint","reason":"context_threshold","executed_directly":false,"router_decision":{"route":"none","percent":41,"iteration":1,"commit":null,"branch":null,"snapshot":"[id]","push":"none","detail":"nothing was committed: the commit would contain what looks like a secret: `CLAUDE.md` line 1: stripe-key (`stripe-key:CLAUDE.md:f235f8`); the whole tree is kept in snapshot [id]"}}}"#);
     insta::assert_snapshot!(without_durations(world.log()), @"
-    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: nothing was committed: what would be committed looks like a secret: `CLAUDE.md` line 1: stripe-key (`stripe-key:CLAUDE.md:f235f8`); the whole tree is kept in snapshot [id] ([duration]) [= [duration]]
-    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 hold: the agent was told of the save and goes on [[timings]]
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: nothing was committed: the commit would contain what looks like a secret: `CLAUDE.md` line 1: stripe-key (`stripe-key:CLAUDE.md:f235f8`); the whole tree is kept in snapshot [id] ([duration]) [= [duration]]
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 hold: the agent was told about the save and continues [[timings]]
     ");
     assert_eq!(world.git(&["rev-parse", "origin/main"]), world.git(&["rev-parse", "HEAD"]));
 }
@@ -720,9 +720,9 @@ fn include_all_leaves_out_what_is_too_large() {
     world.turn("Make it large", 41);
     let answer = world.stop();
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context is 41 % full. Notes and 1 other file committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not committed: `large.bin` (it is over 32 MB and cannot be looked through for secrets), not pushed: there is no remote to push to.
+    [checkstone] The context is 41 % full. Notes and 1 other file committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not committed: `large.bin` (it is over 32 MB and cannot be scanned for secrets), not pushed: there is no remote to push to.
 
-    Go on with the task.
+    Continue with the task.
     - Task: Make it large
     If all of it is done, say so and stop.
     ");
@@ -739,7 +739,7 @@ fn a_snapshot_that_has_not_everything_says_so() {
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
     [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the tree without `inner` (it is a repository of its own without a commit: nothing of it is recorded), not pushed: there is no remote to push to.
 
-    Go on with the task.
+    Continue with the task.
     - Task: Fix the counting
     If all of it is done, say so and stop.
     ");
@@ -767,11 +767,11 @@ fn a12_a_secret_that_is_cut_does_not_get_into_the_notes() {
     - Asked: `(withheld: it looks like a secret)`
     - Files changed: `src/lib.rs`
     - Tests: none were run
-    - Commands: `(withheld: it looks like a secret)` failed (exit code 3), another one ended well
+    - Commands: `(withheld: it looks like a secret)` failed (exit code 3), another one succeeded
     - Open errors: `(withheld: it looks like a secret)`
     ");
     assert_eq!(notes.matches("(withheld: ").count(), 3, "{notes}");
-    insta::assert_snapshot!(redacted(answer.to_string()), @r#"{"decision":"block","reason":"[checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to.\n\nGo on with the task.\n- Task: (withheld: it looks like a secret)\n- Open error: (withheld: it looks like a secret)\nIf all of it is done, say so and stop.","systemMessage":"✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to","autonomous_execution":{"enabled":true,"skill":"checkpoint","reason":"context_threshold","executed_directly":true,"router_decision":{"route":"direct","percent":41,"iteration":1,"commit":"[hash]","branch":"main","snapshot":"[id]","push":"none","detail":"notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to"}}}"#);
+    insta::assert_snapshot!(redacted(answer.to_string()), @r#"{"decision":"block","reason":"[checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to.\n\nContinue with the task.\n- Task: (withheld: it looks like a secret)\n- Open error: (withheld: it looks like a secret)\nIf all of it is done, say so and stop.","systemMessage":"✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to","autonomous_execution":{"enabled":true,"skill":"checkpoint","reason":"context_threshold","executed_directly":true,"router_decision":{"route":"direct","percent":41,"iteration":1,"commit":"[hash]","branch":"main","snapshot":"[id]","push":"none","detail":"notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to"}}}"#);
 }
 
 /// The files of the last commit.

@@ -64,14 +64,14 @@ fn answer(world: &World, round: &str) -> Value {
 
 /// The agent is told that nothing was committed, and to do it; the person too; and there is a line in the log.
 fn is_told(world: &World, answer: &Value, why: &str) {
-    let said = "[checkstone] The context fills up, and nothing was committed: ";
+    let said = "[checkstone] The context is filling up, and nothing was committed: ";
     let (reason, rest) = to_agent(answer).strip_prefix(said).unwrap().split_once('\n').unwrap();
     assert!(reason.contains(why), "{reason}");
     let (rest, _) = rest.split_once("- Task: ").unwrap();
     assert_eq!(
         rest,
         "<command-name>/checkpoint</command-name>\n\nNote in a few lines what was done and what is next, \
-         commit that, then go on with the task.\n"
+         commit that, then continue with the task.\n"
     );
     assert!(to_person(answer).starts_with("⚠️ [checkstone] Auto-checkpoint failed: nothing was committed"));
     assert_eq!(answer["autonomous_execution"]["executed_directly"], false, "{answer:#}");

@@ -21,10 +21,10 @@ fn a10_a_failing_commit_hook_leaves_the_notes_and_signals() {
     let answer = world.work_until(41);
     assert_eq!((world.commits(), world.text("CLAUDE.md").as_str()), (1, notes));
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context fills up, and nothing was committed: the hook `pre-commit` refused the commit: the linter is unhappy; the whole tree is kept in snapshot [id].
+    [checkstone] The context is filling up, and nothing was committed: the hook `pre-commit` refused the commit: the linter is unhappy; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then continue with the task.
     - Task: Fix the counting
     ");
     assert!(to_person(&answer).starts_with("⚠️ [checkstone] Auto-checkpoint failed: nothing was committed"));
@@ -53,10 +53,10 @@ fn a10_notes_that_a_failing_hook_has_changed_are_put_back() {
         told.push(redacted(world.text(".git/checkstone/notes-after-hook")));
     }
     insta::assert_snapshot!(told.join("\n---\n"), @"
-    [checkstone] The context fills up, and nothing was committed: the hook `pre-commit` refused the commit: it ended with exit status: 1; the whole tree is kept in snapshot [id].
+    [checkstone] The context is filling up, and nothing was committed: the hook `pre-commit` refused the commit: it ended with exit status: 1; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then continue with the task.
     - Task: Fix the counting
 
     ---
@@ -67,10 +67,10 @@ fn a10_notes_that_a_failing_hook_has_changed_are_put_back() {
     * Notes on the sessions here are in `.checkstone/notes/`, one file for each save. Their names begin with the time: the last one is the newest.
 
     ---
-    [checkstone] The context fills up, and nothing was committed: the hook `pre-commit` refused the commit: it ended with exit status: 1; the whole tree is kept in snapshot [id].
+    [checkstone] The context is filling up, and nothing was committed: the hook `pre-commit` refused the commit: it ended with exit status: 1; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then continue with the task.
     - Task: Fix the counting
 
     ---
@@ -116,7 +116,7 @@ fn a10_notes_of_a_save_that_was_ended_are_put_back_by_the_next() {
 
     # Notes on the work
 
-    - When: [time], somebody asked for it (no session is known here)
+    - When: [time], it was requested (no session is known here)
     - Branch: `main`
     - Files changed: `CLAUDE.md`, `src/lib.rs`
 
@@ -127,7 +127,7 @@ fn a10_notes_of_a_save_that_was_ended_are_put_back_by_the_next() {
 
     # Notes on the work
 
-    - When: [time], somebody asked for it (no session is known here)
+    - When: [time], it was requested (no session is known here)
     - Branch: `main`
     - Files changed: `src/lib.rs`
     ");
@@ -152,15 +152,15 @@ fn notes_that_git_does_not_look_at_are_told_and_put_back() {
         told.push(redacted(to_agent(&answer)));
     }
     insta::assert_snapshot!(told.join("\n---\n"), @"
-    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not committed: `CLAUDE.md` (git was told not to look at it, by `git update-index --skip-worktree` or `--assume-unchanged`), not pushed: there is no remote to push to.
+    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not committed: `CLAUDE.md` (git was told to ignore its changes, by `git update-index --skip-worktree` or `--assume-unchanged`), not pushed: there is no remote to push to.
 
-    Go on with the task.
+    Continue with the task.
     - Task: Fix the counting
     If all of it is done, say so and stop.
     ---
-    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not committed: `CLAUDE.md` (git was told not to look at it, by `git update-index --skip-worktree` or `--assume-unchanged`), not pushed: there is no remote to push to.
+    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not committed: `CLAUDE.md` (git was told to ignore its changes, by `git update-index --skip-worktree` or `--assume-unchanged`), not pushed: there is no remote to push to.
 
-    Go on with the task.
+    Continue with the task.
     - Task: Fix the counting
     If all of it is done, say so and stop.
     ");
@@ -175,10 +175,10 @@ fn a10_a_hanging_commit_hook_is_ended() {
     let answer = world.work_until(41);
     assert_eq!((world.commits(), world.has_notes()), (1, false));
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context fills up, and nothing was committed: the hook `pre-commit` took longer than 300 ms and was ended; the whole tree is kept in snapshot [id]; it is tried again at the next stop.
+    [checkstone] The context is filling up, and nothing was committed: the hook `pre-commit` took longer than 300 ms and was stopped; the whole tree is kept in snapshot [id]; it is tried again at the next stop.
     <command-name>/checkpoint</command-name>
 
-    Note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then continue with the task.
     - Task: Fix the counting
     ");
     let hook = std::fs::read_to_string(world.workplace.path("hook.pid")).unwrap();
@@ -195,10 +195,10 @@ fn a11_a_detached_head_is_not_committed_to() {
     let answer = world.work_until(41);
     assert_eq!((world.commits(), world.has_notes()), (1, false));
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context fills up, and nothing was committed: HEAD is on no branch, so that a commit would be lost with the next switch: create a branch first; the whole tree is kept in snapshot [id].
+    [checkstone] The context is filling up, and nothing was committed: HEAD is on no branch, so a commit would be lost with the next switch: create a branch first; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then continue with the task.
     - Task: Fix the counting
     ");
 }
@@ -220,10 +220,10 @@ fn a11_nothing_is_committed_in_the_middle_of_a_rebase() {
     world.turn("Resolve it", 50);
     let answer = world.stop();
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context fills up, and nothing was committed: a rebase is in progress: finish or abort it first; the whole tree is kept in snapshot [id]; it is tried again at the next stop.
+    [checkstone] The context is filling up, and nothing was committed: a rebase is in progress: finish or abort it first; the whole tree is kept in snapshot [id]; it is tried again at the next stop.
     <command-name>/checkpoint</command-name>
 
-    Note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then continue with the task.
     - Task: Resolve it
     ");
     assert_eq!(world.git(&["status", "--porcelain"]), before);
@@ -335,10 +335,10 @@ fn notes_that_cannot_be_written_are_told() {
     let answer = world.work_until(41);
     assert_eq!(world.commits(), 1);
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context fills up, and nothing was committed: the notes cannot be written: `[folder]/repo/CLAUDE.md` is not a file; the whole tree is kept in snapshot [id].
+    [checkstone] The context is filling up, and nothing was committed: the notes cannot be written: `[folder]/repo/CLAUDE.md` is not a file; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then continue with the task.
     - Task: Fix the counting
     ");
     assert_eq!(answer["autonomous_execution"]["executed_directly"], false, "{answer:#}");
@@ -360,15 +360,15 @@ fn read_only_notes_stay_as_they_are() {
     let answer = world.work_until(41);
     assert_eq!((world.text("CLAUDE.md").as_str(), world.commits()), ("# Mine\n", 1), "{answer:#}");
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context fills up, and nothing was committed: the notes cannot be written: `[folder]/repo/CLAUDE.md` is read-only; the whole tree is kept in snapshot [id].
+    [checkstone] The context is filling up, and nothing was committed: the notes cannot be written: `[folder]/repo/CLAUDE.md` is read-only; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then continue with the task.
     - Task: Fix the counting
     ");
     insta::assert_snapshot!(without_durations(world.log()), @"
     [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: nothing was committed: the notes cannot be written: `[folder]/repo/CLAUDE.md` is read-only; the whole tree is kept in snapshot [id] ([duration]) [= [duration]]
-    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 hold: the agent was told of the save and goes on [[timings]]
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 hold: the agent was told about the save and continues [[timings]]
     ");
 }
 
@@ -385,10 +385,10 @@ fn ignored_notes_are_told() {
     let answer = world.work_until(41);
     assert_eq!((world.commits(), world.has_notes()), (1, false));
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context fills up, and nothing was committed: `.checkstone/notes/[id].md` cannot be committed (git ignores it); the whole tree is kept in snapshot [id].
+    [checkstone] The context is filling up, and nothing was committed: `.checkstone/notes/[id].md` cannot be committed (git ignores it); the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then continue with the task.
     - Task: Fix the counting
     ");
 }
@@ -419,24 +419,24 @@ fn notes_that_are_deleted_or_not_checked_out_are_not_made_anew() {
         assert_eq!(world.git(&["show", "HEAD:CLAUDE.md"]), notes.trim_end(), "{way}");
     }
     insta::assert_snapshot!(told.join("\n---\n"), @"
-    [checkstone] The context fills up, and nothing was committed: `CLAUDE.md` is in git but not on the disk, deleted or not checked out here: restore it, or name another file with `notes`; the whole tree is kept in snapshot [id].
+    [checkstone] The context is filling up, and nothing was committed: `CLAUDE.md` is in git but not on the disk, deleted or not checked out here: restore it, or name another file with `notes`; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then continue with the task.
     - Task: Fix the counting
 
     ---
-    [checkstone] The context fills up, and nothing was committed: `CLAUDE.md` is in git but not on the disk, deleted or not checked out here: restore it, or name another file with `notes`; the whole tree is kept in snapshot [id].
+    [checkstone] The context is filling up, and nothing was committed: `CLAUDE.md` is in git but not on the disk, deleted or not checked out here: restore it, or name another file with `notes`; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then continue with the task.
     - Task: Fix the counting
 
     ---
-    [checkstone] The context fills up, and nothing was committed: `CLAUDE.md` is in git but not on the disk, deleted or not checked out here: restore it, or name another file with `notes`; the whole tree is kept in snapshot [id].
+    [checkstone] The context is filling up, and nothing was committed: `CLAUDE.md` is in git but not on the disk, deleted or not checked out here: restore it, or name another file with `notes`; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
-    Note in a few lines what was done and what is next, commit that, then go on with the task.
+    Note in a few lines what was done and what is next, commit that, then continue with the task.
     - Task: Fix the counting
     ");
 }

@@ -160,7 +160,7 @@ fn a_repository_has_a_say_only_once_it_is_trusted() {
     state       [folder]/state
 
     Last verdicts (`checkstone explain ID`)
-         1  [time]  claude  pass    nothing is required for what changed
+         1  [time]  claude  pass    no action is required for these changes
     --- stderr
     ");
     let wanted = world.workplace.shown(&["trust", "--yes"]);
@@ -168,7 +168,7 @@ fn a_repository_has_a_say_only_once_it_is_trusted() {
     exit code: 0
     --- stdout
     [folder]/repo/checkstone.toml
-      would save by itself: notes and commit once the context is 40 % full, and a push where `git push` would go
+      would save by itself: notes and commit when the context is 40 % full, and a push where `git push` would go
     ✓ trusted, until the file changes
     --- stderr
     ");
@@ -187,7 +187,7 @@ fn an_untrusted_repository_changes_nothing_of_the_users_settings() {
         "[autosave]\nmode = \"normal\"\n",
     );
     let answer = world.work_until(50);
-    insta::assert_snapshot!(without_durations(to_person(&answer)), @"[checkstone] The context is 50 % full: run `checkstone autosave` to commit notes on the work, then compact or begin a new session");
+    insta::assert_snapshot!(without_durations(to_person(&answer)), @"[checkstone] The context is 50 % full: run `checkstone autosave` to commit notes on the work, then compact or start a new session");
 }
 
 /// Normal mode tells once per crossing.
@@ -198,7 +198,7 @@ fn normal_mode_tells_once() {
     assert!(told(41).starts_with("[checkstone] The context is 41 % full: "));
     assert_eq!(told(42), "");
     assert_eq!(told(20), "");
-    insta::assert_snapshot!(without_durations(told(44)), @"[checkstone] The context is 44 % full: run `checkstone autosave` to commit notes on the work, then compact or begin a new session");
+    insta::assert_snapshot!(without_durations(told(44)), @"[checkstone] The context is 44 % full: run `checkstone autosave` to commit notes on the work, then compact or start a new session");
     assert_eq!((world.commits(), world.saves()[0].0.as_str()), (1, "advised"));
 }
 

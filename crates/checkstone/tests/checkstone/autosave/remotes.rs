@@ -17,7 +17,7 @@ fn a_push_runs_beside_and_is_told_at_the_next_event() {
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
     [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, push to `origin` started.
 
-    Go on with the task.
+    Continue with the task.
     - Task: Fix the counting
     If all of it is done, say so and stop.
     ");
@@ -32,7 +32,7 @@ fn a_push_runs_beside_and_is_told_at_the_next_event() {
     assert_eq!(status["autosave"]["counts"]["pushed"], 1);
     insta::assert_snapshot!(without_durations(world.log()), @"
     [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, push to `origin` started ([duration]) [= [duration]]
-    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 hold: the agent was told of the save and goes on [[timings]]
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 hold: the agent was told about the save and continues [[timings]]
     [time] autosave pushed push of [hash]: `origin` has [hash] on `main` ([duration])
     ");
 }
@@ -45,7 +45,7 @@ fn a6_without_a_remote_it_is_committed_and_not_pushed() {
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
     [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: there is no remote to push to.
 
-    Go on with the task.
+    Continue with the task.
     - Task: Fix the counting
     If all of it is done, say so and stop.
     ");
@@ -102,9 +102,9 @@ fn a6_a_remote_that_hangs_keeps_nobody_waiting() {
     world.git(&["remote", "add", "origin", &url]);
     let answer = world.work_until(41);
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, push to `origin` started, which publishes the branch `main` if it is not there yet, along with up to 1 other commit (it is asked first which of them it has).
+    [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, push to `origin` started, which publishes the branch `main` if it is not there yet, along with up to 1 other commit (the remote is asked first which of them it has).
 
-    Go on with the task.
+    Continue with the task.
     - Task: Fix the counting
     If all of it is done, say so and stop.
     ");
@@ -145,7 +145,7 @@ fn a12_earlier_commits_are_looked_through_as_far_as_they_can_be() {
     let said = output.stdout.clone();
     insta::assert_snapshot!(redacted(&said), @"
     ✓ notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree
-    ✓ pushed: `origin` has [hash] on `main`, along with 1 other commit; too large to be looked through for secrets: `large.bin`
+    ✓ pushed: `origin` has [hash] on `main`, along with 1 other commit; too large to scan for secrets: `large.bin`
     ");
     let secret = format!("sk_live_{}", "zQ8kV3nT6wYb1LxC9mRd4HsJ7pFg2Ae0");
     world.git(&["commit", "--quiet", "--all", &format!("--message=use it\n\n{secret}\n")]);
@@ -155,7 +155,7 @@ fn a12_earlier_commits_are_looked_through_as_far_as_they_can_be() {
     let said = output.stdout.clone();
     insta::assert_snapshot!(redacted(&said), @"
     ✓ notes and 1 other file committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree
-    ! not pushed: what would be pushed looks like a secret: the message of commit [hash]
+    ! not pushed: the push would contain what looks like a secret: the message of commit [hash]
     ");
     assert_eq!((output.code, world.git(&["rev-parse", "origin/main"])), (Some(1), pushed));
 }
@@ -182,7 +182,7 @@ fn push_can_be_switched_off() {
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
     [checkstone] The context is 41 % full. Notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not pushed: `push` is `never`.
 
-    Go on with the task.
+    Continue with the task.
     - Task: Fix the counting
     If all of it is done, say so and stop.
     ");
@@ -291,7 +291,7 @@ fn what_a_url_has_already_does_not_go_along() {
     world.git(&["config", "remote.pushDefault", url]);
     let without_url = |text: &str| redacted(text.replace(url, "URL"));
     let answer = world.work_until(41);
-    insta::assert_snapshot!(without_url(to_person(&answer)), @"✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, push to `URL` started, which publishes the branch `main` if it is not there yet, along with up to 2 other commits (it is asked first which of them it has)");
+    insta::assert_snapshot!(without_url(to_person(&answer)), @"✅ [checkstone] Auto-checkpoint executed: notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, push to `URL` started, which publishes the branch `main` if it is not there yet, along with up to 2 other commits (the remote is asked first which of them it has)");
     let (push, detail) = world.push_ended();
     assert_eq!(push, "pushed", "{detail}");
     insta::assert_snapshot!(without_url(&detail), @"`URL` has [hash] on `main`");
@@ -301,7 +301,7 @@ fn what_a_url_has_already_does_not_go_along() {
     let output = world.checkstone(&["autosave"]).answer();
     insta::assert_snapshot!(redacted(&output.stdout), @"
     ✓ notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree
-    ! not pushed: what would be pushed looks like a secret: `key.txt` line 1: stripe-key (`stripe-key:key.txt:f235f8`); the remote may have it already, but what it has is not known: fatal: '/nowhere/at.all' does not appear to be a git repository
+    ! not pushed: the push would contain what looks like a secret: `key.txt` line 1: stripe-key (`stripe-key:key.txt:f235f8`); the remote may already have it, but its state is unknown: fatal: '/nowhere/at.all' does not appear to be a git repository
     ");
 }
 
@@ -316,5 +316,5 @@ fn a12_a_secret_in_an_earlier_commit_is_not_pushed() {
     world.work_until(41);
     let (push, detail) = world.push_ended();
     assert_eq!(push, "failed");
-    insta::assert_snapshot!(redacted(&detail), @"what would be pushed looks like a secret: `key.txt` line 1: stripe-key (`stripe-key:key.txt:f235f8`)");
+    insta::assert_snapshot!(redacted(&detail), @"the push would contain what looks like a secret: `key.txt` line 1: stripe-key (`stripe-key:key.txt:f235f8`)");
 }

@@ -1,5 +1,8 @@
 //! L16: hosts that run the hooks which are registered for another client, and one that has hooks in both places.
 
+use std::path::Path;
+
+use agents::host;
 use agents::rehearsed_turn::{FILE, RehearsedTurn, Tests};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -49,30 +52,62 @@ fn l16_a_stop_that_comes_by_two_registrations_is_held_once() {
     assert_eq!(world.holds(), [1]);
 }
 
-/// Cursor and VS Code by their documentation.
+/// Hosts that were never run here, and whose transcripts do not show how commands ended: registered for them, the hook holds for what
+/// changed, in their own contract; run by another client's registration, it passes.
+fn without_results() -> impl Iterator<Item = Agent> {
+    Agent::ALL.into_iter().filter(|agent| !host(*agent).can.shows_results)
+}
+
+fn rehearsed<'a>(world: &'a World, agent: Agent, transcript: &'a Path) -> RehearsedTurn<'a> {
+    RehearsedTurn {
+        agent,
+        tests: Tests::NeverRan,
+        repository: &world.repository,
+        transcript,
+        now: format!("{:.3}", Timestamp::now()),
+    }
+}
+
 #[test]
-fn l16_a_host_that_is_not_understood_passes_and_the_person_is_told_once() {
-    let world = World::new(PYTHON);
-    let cursor = json!({
-        "hook_event_name": "Stop", "session_id": "9dbb", "cursor_version": "2.0", "cwd": world.repository,
-        "stop_hook_active": false, "transcript_path": null,
-    });
-    let editor = json!({
-        "hookEventName": "Stop", "session_id": "1", "timestamp": "2026-11-15T15:48:18.199Z", "cwd": world.repository,
-        "transcript_path": world.home.join("x.json"), "stop_hook_active": false,
-    });
-    world.write(FILE, "def add(a, b):\n    return a + b\n");
-    for (payload, title) in [(cursor, "Cursor"), (editor, "VS Code")] {
-        let told = answer(world.hook("claude"), &payload).notifies();
+fn l16_a_host_whose_runs_are_not_seen_passes_by_another_clients_hook_and_the_person_is_told_once() {
+    for agent in without_results() {
+        let world = World::new(PYTHON);
+        let transcript = world.home.join("x.json");
+        let turn = rehearsed(&world, agent, &transcript);
+        answer(world.hook("claude"), &turn.prompt_payload().unwrap()).passes();
+        world.write(FILE, "def add(a, b):\n    return a + b\n");
+        let stop = answer(world.hook("claude"), &turn.stop_payload().unwrap());
+        let (title, name) = (host(agent).title, agent.name());
         let expected = format!(
-            "[checkstone] {title} runs the hooks that are registered for Claude Code. Nothing is checked there: what it \
-             writes is not understood."
+            "[checkstone] {title} runs the hooks that are registered for Claude Code. Nothing is checked there: its transcripts do not \
+             show how commands ended. `checkstone init --agent {name}` makes checkstone hold its agent if code changed."
         );
-        assert_eq!(told, expected);
-        answer(world.hook("claude"), &payload).passes();
-        let mut later = payload;
-        later["session_id"] = json!("another");
-        answer(world.hook("claude"), &later).passes();
+        match host(agent).answer.notify {
+            Some(_) => assert_eq!(stop.notifies(), expected),
+            // It cannot be told; whoever looks can.
+            None => stop.passes(),
+        }
+        let noticed: String =
+            world.database().query_row("SELECT text FROM notices", [], |row| row.get(0)).unwrap();
+        assert!(expected.ends_with(&noticed), "{noticed}");
+        answer(world.hook("claude"), &turn.stop_payload().unwrap()).passes();
+    }
+}
+
+#[test]
+fn a_host_whose_runs_are_not_seen_is_held_for_what_changed_in_its_own_contract() {
+    for agent in without_results() {
+        let world = World::new(PYTHON);
+        let transcript = world.home.join("x.json");
+        let turn = rehearsed(&world, agent, &transcript);
+        answer(world.hook(agent.name()), &turn.prompt_payload().unwrap()).passes();
+        world.write(FILE, "def add(a, b):\n    return a + b\n");
+        world.commit("work");
+        let stop = || answer(world.hook(agent.name()), &turn.stop_payload().unwrap());
+        let held = || serde_json::from_str::<Value>(&stop().0.stdout).unwrap_or_default();
+        let reasons = [held(), held()].map(|held| (host(agent).answer.held)(&held).map(str::to_owned));
+        assert_eq!(reasons, [Some(RUN_TESTS.to_owned()), None], "{}", agent.name());
+        assert_eq!(world.holds(), [1], "{}", agent.name());
     }
 }
 

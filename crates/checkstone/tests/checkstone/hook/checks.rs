@@ -41,7 +41,7 @@ fn an_untrusted_check_does_not_run() {
     assert!(!world.repository.join("RAN").exists());
     insta::assert_snapshot!(without_durations(&told), @"
     [checkstone] All expected validations were observed. Commit if ready.
-    [checkstone] `checkstone.toml` asks for a check at the stop that was not run, because you have not trusted the file as it is now: `checkstone trust` shows what it would run.
+    [checkstone] `checkstone.toml` defines a check for the stop that was not run: you have not trusted the file as it is now. `checkstone trust` shows what it would run.
     ");
     // Once is enough.
     let mut session = Session::named(&world, "claude", "another-session");
@@ -88,7 +88,7 @@ fn a_trusted_check_proves_its_action_and_the_second_stop_shows_it() {
 
     1. Fix what `PATH=tools:$PATH pytest -q` reports, until it passes (python-tests)
 
-    If a step cannot be done here, say so in a line of its own:
+    If a step cannot be done here, say so on a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: python-tests).
     ");
     session.edit("calc.py", FIXED);
@@ -170,7 +170,7 @@ fn an_agent_that_plans_waits_for_no_check() {
 
     1. Run `pytest` (python-tests)
 
-    If a step cannot be done here, say so in a line of its own:
+    If a step cannot be done here, say so on a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: python-tests).
     ");
     assert!(world.repository.join("RAN").exists());

@@ -118,7 +118,7 @@ fn h8_a_turn_of_unknown_beginning_passes() {
     let mut event = session.stop_event();
     event["transcript_path"] = json!(null);
     answer(world.hook("claude"), &event).passes();
-    insta::assert_snapshot!(without_durations(world.log()), @"[time] claude 0a1b pass: a short turn, or its beginning is not known [[timings]]");
+    insta::assert_snapshot!(without_durations(world.log()), @"[time] claude 0a1b pass: the turn was short, or its start is unknown [[timings]]");
 }
 
 /// H9: registered by a plugin and by the settings: both processes run, one acts, at every event.
@@ -335,8 +335,8 @@ fn spoken(answers: &[HookAnswer]) -> usize {
 #[test]
 fn the_stop_after_the_hold_is_looked_at_for_the_record() {
     for (agent, does, answered, reason) in [
-        ("claude", true, "pass", "held already in this turn, and no action is missing now"),
-        ("codex", false, "notify", "held already in this turn; still missing: python-tests; 1 file unproven"),
+        ("claude", true, "pass", "already held this turn; no action is missing now"),
+        ("codex", false, "notify", "already held this turn; still missing: python-tests; 1 file unproven"),
     ] {
         let world = World::new(PYTHON);
         let mut session = Session::new(&world, agent);

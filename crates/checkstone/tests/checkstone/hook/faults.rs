@@ -53,9 +53,9 @@ fn h6_a_locked_journal_passes_within_its_limit() {
         assert_eq!(session.stop("Done now.").holds(), RUN_TESTS);
     }
     insta::assert_snapshot!(logs.join("\n"), @"
-    [time] claude 0a1b pass: fail open: the hold cannot be counted: `[folder]/state/journal.db` is in use by another process for longer than the limit [[timings]]
+    [time] claude 0a1b pass: fail open: the hold cannot be counted: `[folder]/state/journal.db` has been in use by another process for too long [[timings]]
 
-    [time] claude 0a1b pass: fail open: the journal cannot be used: `[folder]/state/journal.db` is in use by another process for longer than the limit [[timings]]
+    [time] claude 0a1b pass: fail open: the journal cannot be used: `[folder]/state/journal.db` has been in use by another process for too long [[timings]]
     ");
 }
 
@@ -69,7 +69,7 @@ fn h6_a_journal_that_is_locked_at_the_prompt_costs_the_baseline_only() {
     database.execute_batch("BEGIN EXCLUSIVE").unwrap();
     session.prompt("Fix add");
     drop(database);
-    insta::assert_snapshot!(without_durations(world.log()), @"[time] codex 0a1b prompt: not recorded: `[folder]/state/journal.db` is in use by another process for longer than the limit [[timings]]");
+    insta::assert_snapshot!(without_durations(world.log()), @"[time] codex 0a1b prompt: not recorded: `[folder]/state/journal.db` has been in use by another process for too long [[timings]]");
     session.edit("calc.py", FIXED);
     assert_eq!(session.stop("Done.").holds(), RUN_TESTS);
     assert_eq!(world.holds(), [0, 1]);
@@ -214,13 +214,13 @@ fn h7_without_git_the_policy_decides() {
             .passes();
     }
     insta::assert_snapshot!(logs.join("\n"), @r"
-    [time] claude 0a1b pass: git could not be asked: there is no program `git` [[timings]]
+    [time] claude 0a1b pass: cannot ask git: there is no program `git` [[timings]]
 
-    [time] claude 0a1b pass: git could not be asked: `git status` failed: exit status: 128 [[timings]]
+    [time] claude 0a1b pass: cannot ask git: `git status` failed: exit status: 128 [[timings]]
 
-    [time] claude 0a1b pass: git could not be asked: cannot understand what `git status` wrote: nonsense\n [[timings]]
+    [time] claude 0a1b pass: cannot ask git: cannot understand what `git status` wrote: nonsense\n [[timings]]
 
-    [time] claude 0a1b pass: git could not be asked: `git status` failed: signal: 9 (SIGKILL) [[timings]]
+    [time] claude 0a1b pass: cannot ask git: `git status` failed: signal: 9 (SIGKILL) [[timings]]
     ");
 }
 
@@ -252,7 +252,7 @@ fn h7_a_git_that_hangs_is_not_waited_for() {
             command.env("PATH", &path);
         })
         .passes();
-    insta::assert_snapshot!(without_durations(world.log()), @"[time] claude 0a1b pass: git could not be asked: `git status` took longer than [duration] [[timings]]");
+    insta::assert_snapshot!(without_durations(world.log()), @"[time] claude 0a1b pass: cannot ask git: `git status` took longer than [duration] [[timings]]");
     for pid in fs_err::read_to_string(&pids).unwrap().split_whitespace() {
         let gone = || !std::path::Path::new("/proc").join(pid).join("exe").exists();
         wait_for(&format!("the end of process {pid}"), gone);
@@ -362,7 +362,7 @@ fn h10_a_closed_stdout() {
 fn a_transcript_that_cannot_be_read_does_not_break_the_stop() {
     let world = World::new(PYTHON);
     let pipe = world.home.join("pipe");
-    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    sandbox::make_pipe(&pipe);
     let garbage = world.home.join("garbage");
     fs_err::write(&garbage, [0xff; 4096]).unwrap();
     for path in [world.home.clone(), pipe, garbage, world.home.join("missing")] {

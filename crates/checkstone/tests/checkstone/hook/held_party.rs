@@ -13,7 +13,8 @@ const FIXED: &str = "def add(a, b):\n    return a + b\n";
 const AGAIN: &str = "def add(a, b):\n    return b + a\n";
 
 /// What counts from when.
-const LATER: &str = "The change counts from the next prompt; this turn goes by the policy at its prompt.";
+const LATER: &str =
+    "The change takes effect at the next prompt; this turn is judged by the policy at its prompt.";
 
 /// A turn that changed code and has run no test.
 fn due<'a>(world: &'a World, agent: &'static str) -> Session<'a> {
@@ -169,7 +170,7 @@ fn l4_a_policy_that_the_turn_made_counts_from_the_next_prompt() {
         policy(&world, None);
         let mut session = due(&world, agent);
         policy(&world, Some(PYTHON));
-        let made = "[checkstone] A policy was made in this turn: `checkstone.toml` is new. It counts from the next prompt.";
+        let made = "[checkstone] A policy was added in this turn: `checkstone.toml` is new. It takes effect at the next prompt.";
         assert_eq!(session.stop("Done.").notifies(), made, "{agent}");
         session.stop("Done, really.").passes();
         session.prompt("Again");
@@ -242,7 +243,7 @@ fn l4_a_change_in_an_interrupted_turn_does_not_count_before_a_stop_was_judged() 
         assert_eq!(
             told,
             "[checkstone] The policy changed since your last prompt: `presets` in `checkstone.toml`. The agent has not been \
-             judged since, so the change counts from the next prompt."
+             judged since, so the change takes effect at the next prompt."
         );
         session.edit("calc.py", AGAIN);
         let held = session.stop("Done.").holds();
@@ -282,8 +283,7 @@ fn l4_a_change_between_turns_is_in_status() {
     session.stop("Done.");
     policy(&world, Some("presets = []\n"));
     session.prompt("Again");
-    let sentence =
-        "The policy changed since your last prompt: `presets` in `checkstone.toml`. It counts from now on.";
+    let sentence = "The policy changed since your last prompt: `presets` in `checkstone.toml`. The change takes effect now.";
     assert_eq!(reductions(&world), [("unknown".to_owned(), sentence.to_owned())]);
 }
 
@@ -435,7 +435,7 @@ fn l4_a_registration_that_vanished_is_told_at_the_next_event() {
         assert_eq!((&missing[0]["agent"], &missing[0]["file"]), (&json!("claude"), &json!(file)));
         let (_, told) = session.stop("Done.").holds_and_tells();
         insta::allow_duplicates! {
-            insta::assert_snapshot!(redacted(told), @"[checkstone] The hooks of Claude Code are not registered any more in `~/.claude/settings.json`, where they were seen last at [time]. `checkstone init` registers them again.");
+            insta::assert_snapshot!(redacted(told), @"[checkstone] The hooks of Claude Code are no longer registered in `~/.claude/settings.json`, where they were last seen at [time]. `checkstone init` registers them again.");
         }
         session.stop("Done, really.").passes();
         let doctor = world.checkstone(&["doctor", "--agent", "claude", "--json"]).answer();
@@ -460,7 +460,7 @@ fn l4_another_client_tells_of_a_registration_that_vanished() {
     let mut other = Session::named(&world, "codex", "c0de");
     other.type_prompt("Hello");
     let told = answer(world.hook("codex"), &other.prompt_event("Hello")).notifies();
-    insta::assert_snapshot!(redacted(told), @"[checkstone] The hooks of Claude Code are not registered any more in `~/.claude/settings.json`, where they were seen last at [time]. `checkstone init` registers them again.");
+    insta::assert_snapshot!(redacted(told), @"[checkstone] The hooks of Claude Code are no longer registered in `~/.claude/settings.json`, where they were last seen at [time]. `checkstone init` registers them again.");
 }
 
 #[test]
@@ -473,7 +473,7 @@ fn l4_a_first_init_of_an_agent_works_and_is_reported() {
     let told = session.stop("Done.").notifies();
     insta::assert_snapshot!(redacted(told), @"
     [checkstone] The agent ran `checkstone init`: Claude Code registered in `[folder]/home/.claude/settings.json`; checkstone.toml written, presets python.
-    [checkstone] A policy was made in this turn: `checkstone.toml` is new. It counts from the next prompt.
+    [checkstone] A policy was added in this turn: `checkstone.toml` is new. It takes effect at the next prompt.
     ");
 }
 

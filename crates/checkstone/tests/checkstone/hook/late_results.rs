@@ -36,8 +36,8 @@ fn explained(world: &World, arguments: &[&str]) -> Value {
     valid(&world.checkstone(&arguments).answer_to("").stdout, "explain.schema.json")
 }
 
-const REASON: &str = "corrects verdict 2: the result of `pytest` was written after that stop; held already in this turn, and \
-    no action is missing now";
+const REASON: &str = "corrects verdict 2: the result of `pytest` was written after that stop; already held this turn; no \
+    action is missing now";
 
 #[test]
 fn a_result_that_was_written_after_the_stop_counts_at_the_next_prompt() {

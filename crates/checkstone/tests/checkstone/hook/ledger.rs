@@ -110,7 +110,8 @@ fn l2_an_ignored_script_of_ones_own_is_told() {
         session.edit("calc.py", FIXED);
         let held = session.stop("Done.").holds();
         session.receive(&held);
-        let told = "[checkstone] Unproven: `calc.py` needs `ci`. The agent was asked for it, and went on without it.";
+        let told =
+            "[checkstone] Unproven: `calc.py` needs `ci`. The agent was asked for this and did not do it.";
         assert_eq!(session.stop("I am done, really.").notifies(), told, "{script}");
         assert_eq!(world.checkstone(&["verify"]).answer_to("").code, Some(1), "{script}");
         session.prompt("Run it");

@@ -72,7 +72,7 @@ fn a_broken_configuration_of_the_user_is_told() {
     let told = due(&world, "claude").stop("Done.").notifies();
     insta::assert_snapshot!(redacted(&told), @"
     [checkstone] The policy is broken, so nothing is checked:
-    config.toml:2:13: `loud` is none of silent, notify, hold
+    config.toml:2:13: `loud` is not one of silent, notify, hold
     ");
 }
 
@@ -92,7 +92,7 @@ fn a_file_that_can_be_no_policy_is_told() {
         }),
         ("not a regular file", |_, path| fs_err::create_dir(path).unwrap()),
         ("not a regular file", |_, path| {
-            rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+            sandbox::make_pipe(path);
         }),
         ("not UTF-8", |_, path| fs_err::write(path, b"presets = [\"python\"] # caf\xe9\n").unwrap()),
     ];
@@ -109,9 +109,9 @@ fn a_file_that_can_be_no_policy_is_told() {
     }
     insta::assert_snapshot!(all.join("\n"), @"
     leads out of the repository: [checkstone] The policy is broken, so nothing is checked:
-    checkstone.toml:1:1: bad path `checkstone.toml`: the link leads out of the repository
+    checkstone.toml:1:1: bad path `checkstone.toml`: the link points outside the repository
     leads nowhere: [checkstone] The policy is broken, so nothing is checked:
-    checkstone.toml:1:1: bad path `checkstone.toml`: the link leads nowhere
+    checkstone.toml:1:1: bad path `checkstone.toml`: the link is broken
     larger than 1 MiB: [checkstone] The policy is broken, so nothing is checked:
     checkstone.toml:1:1: bad path `checkstone.toml`: it is larger than 1 MiB
     not a regular file: [checkstone] The policy is broken, so nothing is checked:
@@ -141,7 +141,7 @@ fn a_plan_that_is_a_pipe_is_not_waited_for() {
     let mut session = due(&world, "claude");
     world.write("todos/add/note.md", "x\n");
     let plan = world.repository.join("todos/add/implementation-plan.md");
-    rustix::fs::mknodat(rustix::fs::CWD, &plan, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    sandbox::make_pipe(&plan);
     let held = session.stop_with("Done.", |command| {
         command.env("CHECKSTONE_SLUG", "add");
     });
@@ -152,7 +152,7 @@ fn a_plan_that_is_a_pipe_is_not_waited_for() {
 
     1. Run `pytest` (python-tests)
 
-    If a step cannot be done here, say so in a line of its own:
+    If a step cannot be done here, say so on a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: python-tests).
     ");
 }

@@ -15,7 +15,7 @@ fn run_tests_in(folder: &str) -> String {
     format!(
         "[checkstone] Not verified yet\n\nChanged in `{folder}`: Python code (`calc.py`)\n\n\
          1. In `{folder}`: run `pytest` (python-tests in {folder})\n\n\
-         If a step cannot be done here, say so in a line of its own:\n`checkstone: cannot ACTION: REASON` \
+         If a step cannot be done here, say so on a line of its own:\n`checkstone: cannot ACTION: REASON` \
          (actions: python-tests in {folder})."
     )
 }
@@ -87,14 +87,14 @@ fn l9_two_repositories_are_held_once_and_the_one_that_was_tested_is_left_alone()
             held,
             "[checkstone] Not verified yet\n\nChanged: Python code (`calc.py`)\n\n1. Run `pytest` (python-tests)\n\n\
              Changed in `../lib`: Python code (`calc.py`)\n\n2. In `../lib`: run `pytest` (python-tests in ../lib)\n\n\
-             If a step cannot be done here, say so in a line of its own:\n`checkstone: cannot ACTION: REASON` \
+             If a step cannot be done here, say so on a line of its own:\n`checkstone: cannot ACTION: REASON` \
              (actions: python-tests, python-tests in ../lib).",
             "{agent}"
         );
         session.receive(&held);
         session.test();
-        let ignored = "[checkstone] In `../lib`: Unproven: `calc.py` needs `python-tests`. The agent was asked for it, and \
-                       went on without it.";
+        let ignored = "[checkstone] In `../lib`: Unproven: `calc.py` needs `python-tests`. The agent was asked for this \
+                       and did not do it.";
         assert_eq!(session.stop("Done, really.").notifies(), ignored, "{agent}");
         session.stop("Still done.").passes();
         assert_eq!(world.holds(), [1], "{agent}");
@@ -361,7 +361,7 @@ fn w11_of_twenty_repositories_eight_are_judged_and_the_rest_is_told() {
     assert_eq!(steps, expected);
     assert_eq!(
         told,
-        "[checkstone] Not judged at this stop, which looks at no more than 8 repositories beside the session's: `../lib08`, \
+        "[checkstone] Not judged at this stop, which covers at most 8 repositories besides the session's own: `../lib08`, \
          `../lib09`, `../lib10` and 9 more."
     );
     assert_eq!(world.holds(), [1]);
@@ -403,8 +403,8 @@ fn w11_a_policy_that_was_emptied_in_the_turn_still_counts() {
         assert_eq!(held, run_tests_in("../lib"));
         assert_eq!(
             told,
-            "[checkstone] The policy of `../lib` changed in this turn. The change counts from the next prompt; this turn \
-             goes by the policy from before."
+            "[checkstone] The policy of `../lib` changed in this turn. The change takes effect at the next prompt; this \
+             turn is judged by the policy from before."
         );
     }
 }
@@ -425,8 +425,8 @@ fn w11_what_was_cloned_or_made_in_the_turn_judges_nothing() {
     edit(&mut session, &plain);
     assert_eq!(
         session.stop("Done.").notifies(),
-        "[checkstone] The policy of `../plain` changed in this turn. The change counts from the next prompt; this turn goes \
-         by the policy from before."
+        "[checkstone] The policy of `../plain` changed in this turn. The change takes effect at the next prompt; this turn \
+         is judged by the policy from before."
     );
 }
 

@@ -106,7 +106,7 @@ fn inject_types_the_message_of_the_hold_and_counts_it() {
     let again = injected(&world, &server, &window.target, &[]);
     assert_eq!(
         (&again["delivered"], &again["reason"]),
-        (&json!(false), &json!("held already in this turn, and no action is missing now"))
+        (&json!(false), &json!("already held this turn; no action is missing now"))
     );
     assert_eq!(world.holds(), [1]);
     // The hook of the same turn says nothing either (R11).
@@ -210,7 +210,7 @@ fn a_notification_holds_once_in_the_pane_of_its_session() {
     assert_eq!((window.typed(), world.holds()), (format!("{RUN_TESTS}\n"), vec![1]));
     insta::assert_snapshot!(without_durations(world.log()), @"
     [time] codex 01a1ddc9-9555-7810-a9fe-42b83e4879c4 hold: missing: python-tests [[timings]]
-    [time] codex 01a1ddc9-9555-7810-a9fe-42b83e4879c4 pass: held already in this turn, and no action is missing now [[timings]]
+    [time] codex 01a1ddc9-9555-7810-a9fe-42b83e4879c4 pass: already held this turn; no action is missing now [[timings]]
     ");
     let recorded = answer(world.checkstone(&["session", "--agent", "codex", "--json"]), &Value::Null);
     let recorded = fits("session.schema.json", &recorded.0.stdout);

@@ -1,5 +1,8 @@
 //! What a hook leaves behind: nothing in the repository, and nothing of the environment anywhere.
 
+use std::time::Duration;
+
+use sandbox::waiting::let_time_pass;
 use sandbox::{RunToEnd as _, contents, finish};
 
 use super::session::{AGENTS, Session};
@@ -66,7 +69,7 @@ fn the_repository_is_untouched() {
 }
 
 /// T21: Claude Code writes the last lines up to 90 ms after it has called us, the test run among them. On a busy machine
-/// they may come after the quarter of a second for which they are waited; then the case is made anew.
+/// they may come after the second for which they are waited; then the case is made anew.
 #[test]
 fn t21_lines_that_come_late_are_seen() {
     let seen = (0..10).any(|_| {
@@ -74,7 +77,7 @@ fn t21_lines_that_come_late_are_seen() {
         let mut session = Session::new(&world, "claude");
         session.prompt("Fix add");
         session.edit("calc.py", FIXED);
-        let answer = answer_before_the_last_lines(&world, &mut session);
+        let answer = answer_before_the_last_lines(&world, &mut session, 2);
         !answer.is_hold() && answer.notifies().starts_with("[checkstone] ")
     });
     assert!(seen);
@@ -89,7 +92,7 @@ fn t21_lines_that_come_late_are_seen_after_a_hold() {
         session.prompt("Fix add");
         session.edit("calc.py", FIXED);
         session.stop("Done.").holds();
-        answer_before_the_last_lines(&world, &mut session);
+        answer_before_the_last_lines(&world, &mut session, 2);
         let log = world.log();
         log.lines().any(|line| {
             line.split(" [").next().is_some_and(|line| line.ends_with("no action is missing now"))
@@ -98,8 +101,23 @@ fn t21_lines_that_come_late_are_seen_after_a_hold() {
     assert!(seen);
 }
 
-/// Of a turn whose test run is written after the hook was called.
-fn answer_before_the_last_lines(world: &World, session: &mut Session<'_>) -> HookAnswer {
+/// T21: Qwen Code waits for the disk at every line, so that its last lines come as late as the disk is slow. As long as the file grows,
+/// it is waited for.
+#[test]
+fn t21_a_file_that_is_being_written_is_waited_for() {
+    let seen = (0..10).any(|_| {
+        let world = World::new(PYTHON);
+        let mut session = Session::new(&world, "claude");
+        session.prompt("Fix add");
+        session.edit("calc.py", FIXED);
+        !answer_before_the_last_lines(&world, &mut session, 8).is_hold()
+    });
+    assert!(seen);
+}
+
+/// Of a turn whose test run is written after the hook was called, in so many batches, of which each after the first two comes a fifth of
+/// a second later.
+fn answer_before_the_last_lines(world: &World, session: &mut Session<'_>, batches: usize) -> HookAnswer {
     use std::io::Write as _;
     let early = fs_err::read(&session.transcript).unwrap();
     session.test();
@@ -107,10 +125,11 @@ fn answer_before_the_last_lines(world: &World, session: &mut Session<'_>) -> Hoo
     let whole = fs_err::read(&session.transcript).unwrap();
     fs_err::write(&session.transcript, &early).unwrap();
     let child = world.hook("claude").start_with(session.stop_event().to_string());
-    // The client's file is written in two batches.
     let late = &whole[early.len()..];
-    let (first, second) = late.split_at(late.len() / 2);
-    for part in [first, second] {
+    for (number, part) in late.chunks(late.len().div_ceil(batches)).enumerate() {
+        if number > 1 {
+            let_time_pass(Duration::from_millis(200));
+        }
         fs_err::OpenOptions::new().append(true).open(&session.transcript).unwrap().write_all(part).unwrap();
     }
     HookAnswer(finish(child))

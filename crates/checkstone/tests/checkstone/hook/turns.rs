@@ -140,15 +140,15 @@ fn evidence_that_failed_or_is_stale_holds() {
     Observations:
     - `pytest` does not count for `python-tests`: it ran before the last change
 
-    If a step cannot be done here, say so in a line of its own:
+    If a step cannot be done here, say so on a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: python-tests).
     [checkstone] Not verified yet
 
     Changed: Python code (`calc.py`)
 
-    1. Run `pytest` again until it succeeds, or say why it may stay red: Test failures remain — re-run tests after fixes (python-tests)
+    1. Run `pytest` again until it succeeds, or say why that failure is acceptable: Test failures remain — re-run tests after fixes (python-tests)
 
-    If a step cannot be done here, say so in a line of its own:
+    If a step cannot be done here, say so on a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: python-tests).
     ");
 }
@@ -245,7 +245,7 @@ const GENERATOR: &str = "python3 generate.py";
 /// A program of the repository ran, and is no proof of what it wrote.
 fn run_tests_after_the_generator() -> String {
     let seen =
-        format!("`{GENERATOR}` does not count for `python-tests`: it may have written what changed itself");
+        format!("`{GENERATOR}` does not count for `python-tests`: it may have made the changes itself");
     RUN_TESTS.replace("\n\nIf a step", &format!("\n\nObservations:\n- {seen}\n\nIf a step"))
 }
 

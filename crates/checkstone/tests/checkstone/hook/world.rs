@@ -13,12 +13,12 @@ pub(crate) const PYTHON: &str = "presets = [\"python\"]\n";
 pub(crate) const RUN_TESTS: &str = "[checkstone] Not verified yet\n\n\
     Changed: Python code (`calc.py`)\n\n\
     1. Run `pytest` (python-tests)\n\n\
-    If a step cannot be done here, say so in a line of its own:\n`checkstone: cannot ACTION: REASON` \
+    If a step cannot be done here, say so on a line of its own:\n`checkstone: cannot ACTION: REASON` \
     (actions: python-tests).";
 
 /// What the person is told of an agent that went on without the tests.
-pub(crate) const IGNORED: &str = "[checkstone] Unproven: `calc.py` needs `python-tests`. The agent was asked for it, and \
-    went on without it.";
+pub(crate) const IGNORED: &str = "[checkstone] Unproven: `calc.py` needs `python-tests`. The agent was asked for this \
+    and did not do it.";
 
 /// What they are told in every later turn while that lasts.
 pub(crate) const STILL_UNPROVEN: &str = "[checkstone] Still unproven: `calc.py` needs `python-tests`.";

@@ -16,14 +16,20 @@ fn nonsense_is_survived() {
     client.initialize("2025-11-25", json!({}));
     client.write("{}\n[]\nnull\n\"text\"\n{\"jsonrpc\": \"2.0\", \"id\": 1.5, \"method\": \"tools/list\"}\n");
     let unknown = client.begin("no/such/method", json!({}));
-    let mut codes: Vec<(Value, Value)> = Vec::new();
-    while codes.last().is_none_or(|(id, _)| *id != unknown) {
+    let mut errors: Vec<(Value, Value)> = Vec::new();
+    while errors.last().is_none_or(|(id, _)| *id != unknown) {
         let answer = client.next();
-        codes.push((answer["id"].clone(), answer["error"]["code"].clone()));
+        errors.push((answer["id"].clone(), answer["error"].clone()));
     }
-    let without_id = codes.iter().filter(|(id, _)| id.is_null());
-    assert!(without_id.into_iter().all(|(_, code)| *code == json!(-32600)), "{codes:?}");
-    assert_eq!(codes.last().unwrap().1, json!(-32601));
+    let without_id = errors.iter().filter(|(id, _)| id.is_null());
+    assert!(without_id.into_iter().all(|(_, error)| error["code"] == -32600), "{errors:?}");
+    let refusal = "there is no method `no/such/method`: this server has tools only";
+    assert_eq!(errors.last().unwrap().1, json!({"code": -32601, "message": refusal}));
+    let form = "`tools/call` needs a text `name`; `arguments` must be an object if given";
+    for wrong in [json!({}), json!({"name": 5}), json!({"name": "status", "arguments": []})] {
+        client.begin("tools/call", wrong);
+        assert_eq!(client.next()["error"], json!({"code": -32602, "message": form}));
+    }
     let missing = client.call("no_such_tool", json!({}));
     assert_eq!(missing, json!({"code": -32602, "message": "there is no tool `no_such_tool`"}));
     assert_eq!(client.call("status", json!({}))["isError"], false);
@@ -66,7 +72,7 @@ fn wrong_arguments_are_told_in_a_sentence() {
             json!({"command": "deploy", "phases": ["a,b"]}),
             "error: `a,b` in `phases` contains `,`; give several values as a list",
         ),
-        ("snapshot_diff", json!({"snapshot": "--patch"}), "error: `--patch` is no `snapshot`"),
+        ("snapshot_diff", json!({"snapshot": "--patch"}), "error: `--patch` is not a valid `snapshot`"),
         ("snapshot_diff", json!({"other": "latest"}), "error: `other` needs `snapshot`"),
         (
             "checkpoint_save",

@@ -132,9 +132,9 @@ fn a_restore_needs_a_yes() {
         assert_eq!(told["results"][0]["error"], false, "{told:#}");
         assert_eq!(code(), "pub fn one() -> u32 { 1 }\n");
         let question = format!(
-            "The agent wants to run `checkstone snapshot restore --yes --json -- latest` in `{}`. It writes over files of the \
-             working tree; a snapshot of what is there now is taken first, and `checkstone snapshot restore --undo` brings that \
-             back.",
+            "The agent wants to run `checkstone snapshot restore --yes --json -- latest` in `{}`. It overwrites files of the \
+             working tree; a snapshot of the current state is taken first, and `checkstone snapshot restore --undo` restores \
+             that.",
             workplace.repo().display()
         );
         assert_eq!(told["asked"], json!([question]));

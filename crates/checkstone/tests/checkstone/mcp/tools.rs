@@ -51,14 +51,14 @@ fn the_switch_is_the_users_own() {
     let answer = client.call("check", json!({}));
     assert_eq!(
         answer["content"][0]["text"],
-        "error: the policy has 1 mistake:\ncheckstone.toml:1:2: `mcp` counts only in your own `config.toml`\nhint: agents are not held while the policy is broken"
+        "error: the policy has 1 mistake:\ncheckstone.toml:1:2: `mcp` works only in your own `config.toml`\nhint: agents are not held while the policy is broken"
     );
     crate::at_turn_start::configure(&workplace, "[mcp]\nwrites = true\n");
     let answer = McpClient::start(&mut workplace.checkstone(&["mcp"])).leave();
     assert_eq!(answer.code, Some(2));
     assert_eq!(
         answer.stderr,
-        "error: `[mcp]` of your `config.toml` is not understood: config.toml:2:1: unknown key `writes`; did you mean `write`?\n"
+        "error: `[mcp]` of your `config.toml` has mistakes: config.toml:2:1: unknown key `writes`; did you mean `write`?\n"
     );
 }
 
@@ -179,7 +179,7 @@ fn artifacts_are_as_the_agent_says() {
     let wrong = save(json!([{"relativePath": "data.csv", "sizeBytes": 5}]));
     assert_eq!(
         wrong["content"][0]["text"],
-        "error: `data.csv` is not as you say: it has 4 bytes\nhint: save it as it is now, or make it again"
+        "error: `data.csv` does not match: it has 4 bytes\nhint: save it as it is now, or make it again"
     );
     let wrong = save(json!([{"relativePath": "data.csv", "sha256": sha256}]));
     assert_eq!(wrong["isError"], true);

@@ -63,8 +63,8 @@ fn a_stuck_stage_is_interrupted_and_what_there_was_is_kept() {
     let done = project.run();
     assert_eq!(done.code, Some(1), "{done:?}");
     insta::assert_snapshot!(without_durations(&done.stdout), @"
-    S01_hang_forever  RESUMABLE     it did not end within its time; interrupted after [duration]
-    run r1 INTERRUPTED: 0 of 1 stage completed; `checkstone resume r1` goes on with it
+    S01_hang_forever  RESUMABLE     it exceeded its time limit; interrupted after [duration]
+    run r1 INTERRUPTED: 0 of 1 stage completed; `checkstone resume r1` continues it
     ");
     assert_eq!(project.run_state(), "INTERRUPTED");
     let newest = project.checkpoints()[0].clone();
@@ -85,8 +85,8 @@ fn a_stuck_stage_is_interrupted_and_what_there_was_is_kept() {
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
     insta::assert_snapshot!(without_durations(&resumed.stderr), @"
     run r1 of study
-    the plan has changed since; it goes on with the new one
-    goes on from checkpoint ckpt-emergency-000001-[id] of S01_hang_forever
+    the plan has changed; the run continues with the new one
+    continues from checkpoint ckpt-emergency-000001-[id] of S01_hang_forever
     resumed
     S01_hang_forever  running, at most [duration], attempt 2
     S01_hang_forever  checkpoint ckpt-000002-[id], 1 artifact

@@ -33,8 +33,7 @@ fn a_sentence_with_file_and_line_and_nothing_begun() {
         &[],
         "plan.toml:8:11: there is no parameter `rl`; did you mean `lr`?",
     );
-    let unknown =
-        |place: &str, name: &str| format!("{place}: the plan has no parameter `{name}`, which is to be set");
+    let unknown = |place: &str, name: &str| format!("{place}: the plan has no parameter `{name}` to set");
     check(params, &work(""), &["--set", "depth=1"], &unknown("plan.toml:2:2", "depth"));
     check(params, &work(""), &["--params", "small.toml"], &unknown("small.toml:2:1", "rate"));
     for (list, place) in [
@@ -70,7 +69,14 @@ fn a_sentence_with_file_and_line_and_nothing_begun() {
         "",
         &work("resources = { telescope = 1 }"),
         &[],
-        "plan.toml:7:15: it asks for 1 of `telescope`, and there is 0",
+        "plan.toml:7:15: it asks for 1 of `telescope`, but there is 0",
+    );
+    // Whatever cards the machine has.
+    check(
+        "",
+        &work("resources = { gpus = 2 }"),
+        &["--resources", "gpus=1"],
+        "plan.toml:7:15: it asks for 2 of `gpus`, but there is 1",
     );
     check(
         "maxFiles = 3",
@@ -118,7 +124,7 @@ fn a_path_that_leads_elsewhere_comes_with_what_to_write_instead() {
         "",
         &used("", "raw/*.csv"),
         &[],
-        "plan.toml:12:10: `raw/*.csv` does not exist; patterns are not filled in: name the folder, and all its files are read",
+        "plan.toml:12:10: `raw/*.csv` does not exist; patterns are not expanded: name the folder, and all its files are read",
     );
     let outside =
         "copy it into the project, or pass its path in `environment`, where its content does not count";

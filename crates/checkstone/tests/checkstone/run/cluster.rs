@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{Project, plan, stage, text};
 
 /// Nobody else uses a controller that is away.
-static CONTROLLER: RwLock<()> = RwLock::new(());
+pub(super) static CONTROLLER: RwLock<()> = RwLock::new(());
 
 /// Where the cluster is described; none where there is none.
 fn slurm() -> Option<PathBuf> {
@@ -48,7 +48,7 @@ fn jobs(slurm: &Path, project: &Project) -> Vec<(String, String)> {
     own.collect()
 }
 
-fn reasons(project: &Project, to: &str) -> Vec<String> {
+pub(super) fn reasons(project: &Project, to: &str) -> Vec<String> {
     let events =
         project.events().into_iter().filter(|event| event["to"] == to && event["event"] == "stage-state");
     events.map(|event| text(&event["reason"])).collect()
@@ -255,12 +255,12 @@ fn an_attempt_is_carried_out_once_whatever_is_started_twice() {
     };
     assert_eq!(
         exec(&text(&file["token"])).stderr,
-        format!("error: another process carries out the attempt in `{shown}`; nothing is run\n")
+        format!("error: another process is running the attempt in `{shown}`; nothing is run\n")
     );
     assert_eq!(
         exec("0123456789abcdef").stderr,
         format!(
-            "error: the attempt in `{shown}` was given up, or belongs to another token; nothing is run\n"
+            "error: the attempt in `{shown}` was abandoned, or belongs to another token; nothing is run\n"
         )
     );
     std::fs::write(project.path("go"), "").unwrap();
@@ -273,7 +273,7 @@ fn without_slurm_or_with_a_wrong_partition_it_says_what_to_do() {
     let mut without = project.checkstone(&run_words(&[]));
     assert_eq!(
         without.env("PATH", "/nonexistent").answer().stderr,
-        "error: there is no `sbatch` on the `PATH`, so that nothing can be submitted to Slurm from here\n\
+        "error: there is no `sbatch` on the `PATH`, so nothing can be submitted to Slurm from here\n\
          hint: run it on a machine of the cluster, such as its login node; `module load slurm` may be needed\n\
          hint: `--on local` runs the stages here\n"
     );
@@ -290,12 +290,43 @@ fn without_slurm_or_with_a_wrong_partition_it_says_what_to_do() {
     wait_for_some("nothing of it in the queue", || jobs(&slurm, &project).is_empty().then_some(()));
 }
 
-/// Two Python stages are one job with one kernel, and leave what they leave on one machine.
-#[cfg(feature = "python")]
+/// Only in the long campaigns: it takes the minute after which it is told.
 #[test]
-fn the_stages_of_a_python_session_share_a_job() {
+fn a_job_that_waits_is_told_of_after_a_minute_with_slurm_s_reason() {
     let Some(slurm) = slurm() else { return };
+    if std::env::var_os("CHECKSTONE_SOAK_CLUSTER_NOTES").is_none() {
+        return;
+    }
     let _shared = CONTROLLER.read().unwrap_or_else(PoisonError::into_inner);
+    let head = "[cluster]\nsbatch = [\"--begin=now+1hour\"]\n[[stage]]";
+    let waits = plan(&[stage("S01_do_work", "command = 'true'")]);
+    let project = Project::new(&waits.replacen("[[stage]]", head, 1));
+    let engine = on_slurm(&project, &slurm, &run_words(&[]))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let told = wait_for_some("the warning", || {
+        let record = project.path("reports/study/checkpoints/r1/events.jsonl");
+        let record = std::fs::read_to_string(record).unwrap_or_default();
+        let events = record.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        events.filter(|event| event["event"] == "warning").map(|event| text(&event["text"])).next()
+    });
+    let number = told.split(' ').nth(2).unwrap();
+    assert_eq!(
+        told.replace(number, "N"),
+        "its job N has been waiting for 60 s; Slurm's reason is `BeginTime` (`scontrol show job N` shows more)"
+    );
+    assert_eq!(on_slurm(&project, &slurm, &["abort", "r1"]).answer().stdout, "run r1 ABORTED\n");
+    assert_eq!(finish(engine).code, Some(130));
+    std::fs::write(project.path("plan.toml"), waits).unwrap();
+    let resumed = on_slurm(&project, &slurm, &["resume", "r1"]).answer();
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+}
+
+/// Two Python stages, of which the second needs the variables of the first; `more` is for the cluster.
+#[cfg(feature = "python")]
+pub(super) fn python_plan(more: &str) -> String {
     let cell = |id: &str, code: &str| {
         format!(
             "[[stage]]\nstageId = \"{id}\"\nkind = \"python\"\ngoal = \"Do what the test wants\"\ncommand = '''\n{code}\n'''\n"
@@ -304,7 +335,7 @@ fn the_stages_of_a_python_session_share_a_job() {
     let save =
         "import os, json\nopen(os.environ['CHECKSTONE_ARTIFACT_DIR'] + '/out.json', 'w').write(json.dumps(";
     let text = [
-        "title = \"study\"\n[python]\nseed = 7\n".to_owned(),
+        format!("title = \"study\"\n{more}[python]\nseed = 7\n"),
         cell(
             "S01_load_data",
             &format!(
@@ -313,19 +344,31 @@ fn the_stages_of_a_python_session_share_a_job() {
         ),
         cell("S02_use_data", &format!("total = sum(values)\n{save}total))")),
     ];
+    text.concat()
+}
+
+/// The files that both write.
+#[cfg(feature = "python")]
+pub(super) fn made_by_python(project: &Project) -> Vec<(String, Vec<u8>)> {
+    let mut published = project.published();
+    published.retain(|(name, _)| name.ends_with("out.json"));
+    published
+}
+
+/// Two Python stages are one job with one kernel, and leave what they leave on one machine.
+#[cfg(feature = "python")]
+#[test]
+fn the_stages_of_a_python_session_share_a_job() {
+    let Some(slurm) = slurm() else { return };
+    let _shared = CONTROLLER.read().unwrap_or_else(PoisonError::into_inner);
     let environment = super::python::environment();
-    let (here, there) = (Project::new(&text.concat()), Project::new(&text.concat()));
+    let (here, there) = (Project::new(&python_plan("")), Project::new(&python_plan("")));
     let answer = |mut command: Command| command.env("VIRTUAL_ENV", &environment).answer();
     let local = answer(here.checkstone(&["run", "plan.toml", "--id", "r1"]));
     assert_eq!(local.code, Some(0), "{local:?}");
     let done = answer(on_slurm(&there, &slurm, &run_words(&[])));
     assert_eq!(done.code, Some(0), "{done:?}");
-    let made = |project: &Project| {
-        let mut published = project.published();
-        published.retain(|(name, _)| name.ends_with("out.json"));
-        published
-    };
-    assert_eq!(made(&there), made(&here));
+    assert_eq!(made_by_python(&there), made_by_python(&here));
     assert_eq!(jobs(&slurm, &there).len(), 1);
     let cells = |project: &Project| -> Vec<Value> {
         let notebook: Value = serde_json::from_str(&project.read("notebooks/study.ipynb")).unwrap();

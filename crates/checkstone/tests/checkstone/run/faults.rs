@@ -218,7 +218,7 @@ fn r15_output_that_is_lost_is_told_and_the_stage_goes_on() {
     insta::assert_snapshot!(without_durations(&told), @"
     run r1 of study
     S01_make_table  running, at most [duration]
-    S01_make_table  warning: its output is not all in `reports/study/r1/.attempts/S01_make_table/1/output.log`: No space left on device (os error 28); 5 bytes are missing
+    S01_make_table  warning: its output in `reports/study/r1/.attempts/S01_make_table/1/output.log` is incomplete: No space left on device (os error 28); 5 bytes are missing
     S01_make_table  checkpoint ckpt-000001-[id], 1 artifact
     S01_make_table  completed in [duration], 1 artifact
     S02_sum_table  running, at most [duration]

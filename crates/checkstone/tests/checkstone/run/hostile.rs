@@ -68,7 +68,7 @@ fn a_stage_without_an_emergency_checkpoint_is_blocked() {
     --- stdout
     S01_spoil_place  BLOCKED       exit status 3; and there is no checkpoint of it
     S02_wait_behind  BLOCKED       `S01_spoil_place` did not complete
-    run r1 FAILED: 0 of 2 stages completed; `checkstone resume r1` goes on with it
+    run r1 FAILED: 0 of 2 stages completed; `checkstone resume r1` continues it
     --- stderr
     run r1 of study
     S01_spoil_place  running, at most [duration]
@@ -79,17 +79,17 @@ fn a_stage_without_an_emergency_checkpoint_is_blocked() {
 
     exit code: 1
     --- stdout
-    S01_spoil_place  BLOCKED       it did not end within its time; interrupted after [duration]; and there is no checkpoint of it
+    S01_spoil_place  BLOCKED       it exceeded its time limit; interrupted after [duration]; and there is no checkpoint of it
     S02_wait_behind  BLOCKED       `S01_spoil_place` did not complete
-    run r1 INTERRUPTED: 0 of 2 stages completed; `checkstone resume r1` goes on with it
+    run r1 INTERRUPTED: 0 of 2 stages completed; `checkstone resume r1` continues it
     --- stderr
     run r1 of study
     S01_spoil_place  running, at most [duration]
     S01_spoil_place  being interrupted
     S01_spoil_place  SIGINT
     S01_spoil_place  warning: no emergency checkpoint: `[folder]/repo/reports/study/checkpoints/r1` is a symbolic link
-    S01_spoil_place  interrupted: it did not end within its time; interrupted after [duration] (see `reports/study/r1/.attempts/S01_spoil_place/1/output.log`)
-    S01_spoil_place  blocked: it did not end within its time; interrupted after [duration]; and there is no checkpoint of it
+    S01_spoil_place  interrupted: it exceeded its time limit; interrupted after [duration] (see `reports/study/r1/.attempts/S01_spoil_place/1/output.log`)
+    S01_spoil_place  blocked: it exceeded its time limit; interrupted after [duration]; and there is no checkpoint of it
     S02_wait_behind  blocked: `S01_spoil_place` did not complete
     ");
 }
@@ -326,9 +326,9 @@ fn r15_a_read_only_project_is_a_clear_error_and_the_checkpoint_before_stays() {
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
     insta::assert_snapshot!(without_durations(&resumed.stderr), @"
     run r1 of study
-    goes on from checkpoint ckpt-emergency-000002-[id] of S02_fail_once
+    continues from checkpoint ckpt-emergency-000002-[id] of S02_fail_once
     resumed
-    S01_load_data  as it was, not run again
+    S01_load_data  unchanged, not run again
     S02_fail_once  running, at most [duration], attempt 2
     S02_fail_once  checkpoint ckpt-000003-[id], 0 artifacts
     S02_fail_once  completed in [duration], 0 artifacts
@@ -351,7 +351,7 @@ fn what_an_unknown_attempt_left_is_not_taken_for_an_output() {
     assert_eq!(done.code, Some(1), "{done:?}");
     insta::assert_snapshot!(without_durations(&done.stdout), @"
     S01_write_once  FAILED        it did not write its output `out.txt` into `$CHECKSTONE_ARTIFACT_DIR`
-    run r1 FAILED: 0 of 1 stage completed; `checkstone resume r1` goes on with it
+    run r1 FAILED: 0 of 1 stage completed; `checkstone resume r1` continues it
     ");
     assert_eq!(project.published(), []);
 }
@@ -370,9 +370,9 @@ fn nothing_is_published_where_something_is_in_the_way() {
     assert_eq!(resumed.code, Some(1), "{resumed:?}");
     insta::assert_snapshot!(without_durations(&resumed.stderr), @"
     run r1 of study
-    goes on from checkpoint ckpt-000001-[id] of S01_leave_folder
+    continues from checkpoint ckpt-000001-[id] of S01_leave_folder
     resumed
-    S01_leave_folder  to be run again: something of it has changed
+    S01_leave_folder  will run again: something in it has changed
     S01_leave_folder  running, at most [duration], attempt 2
     S01_leave_folder  checkpoint ckpt-emergency-000002-[id] (interrupted), 3 artifacts
     S01_leave_folder  failed: `[folder]/repo/reports/study/r1/.attempts/S01_leave_folder/2/replaced` is in the way of publishing; a stage writes into its artifact folder and nowhere else (see `reports/study/r1/.attempts/S01_leave_folder/2/output.log`)
@@ -400,7 +400,7 @@ fn what_cannot_be_checkpointed_is_not_published() {
     assert_eq!(resumed.code, Some(1), "{resumed:?}");
     insta::assert_snapshot!(without_durations(&resumed.stdout), @"
     S01_break_store  FAILED        its checkpoint cannot be saved: `[folder]/repo/reports/study/checkpoints/.store` is not a folder
-    run r1 FAILED: 0 of 1 stage completed; `checkstone resume r1` goes on with it
+    run r1 FAILED: 0 of 1 stage completed; `checkstone resume r1` continues it
     ");
     assert_eq!(project.read("reports/study/r1/S01_break_store/n"), "1");
     assert_eq!(project.read("reports/study/r1/.attempts/S01_break_store/3/artifacts/n"), "2");
@@ -419,7 +419,7 @@ fn names_that_lead_elsewhere_are_refused_among_the_artifacts() {
     run r1 of study
     S01_name_badly  running, at most [duration]
     S01_name_badly  checkpoint ckpt-emergency-000001-[id] (interrupted), 1 artifact
-    S01_name_badly  failed: the artifact `[folder]/repo/reports/study/r1/.attempts/S01_name_badly/1/artifacts/..\bad` has a name that leads elsewhere on other systems; give it another one (see `reports/study/r1/.attempts/S01_name_badly/1/output.log`)
+    S01_name_badly  failed: the artifact `[folder]/repo/reports/study/r1/.attempts/S01_name_badly/1/artifacts/..\bad` has a name that means another place on other systems; rename it (see `reports/study/r1/.attempts/S01_name_badly/1/output.log`)
     ");
     assert_eq!(project.published(), []);
 }
@@ -450,10 +450,10 @@ fn a_failure_without_a_checkpoint_is_a_failure() {
     let resumed = project.resume();
     insta::assert_snapshot!(without_durations(&resumed.stderr), @"
     run r1 of study
-    warning: there is no valid checkpoint; it goes on with the first stage that is not complete
+    warning: there is no valid checkpoint; the run continues with the first stage that is not complete
     resumed
-    S01_move_away  warning: it is not retryable, and was begun before; `--again` runs it all the same
-    S01_move_away  blocked: it is not retryable, and was begun before; `--again` runs it all the same
+    S01_move_away  warning: it is not retryable, and was started before; `--again` runs it anyway
+    S01_move_away  blocked: it is not retryable, and was started before; `--again` runs it anyway
     ");
     assert_eq!(project.read("ran"), "x\n");
     assert_eq!(
@@ -472,11 +472,11 @@ fn no_run_is_called_like_what_lies_beside_it() {
     exit code: 2
     --- stdout
     --- stderr
-    error: `README.md` cannot be the name of a run: checkstone puts something else there
+    error: `README.md` cannot be the name of a run: checkstone uses that name for something else
     exit code: 2
     --- stdout
     --- stderr
-    error: `checkpoints` cannot be the name of a run: checkstone puts something else there
+    error: `checkpoints` cannot be the name of a run: checkstone uses that name for something else
     ");
 }
 

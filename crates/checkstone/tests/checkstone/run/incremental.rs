@@ -144,7 +144,7 @@ fn what_was_changed_since_is_not_taken_over() {
     assert_eq!(
         warned,
         [
-            "S04_draw_plot  warning: it runs again, for what run `r2` made cannot be taken over: the store has no content \
+            "S04_draw_plot  warning: it runs again, because the results of run `r2` cannot be reused: the store has no content \
           for `reports/study/r3/.attempts/S04_draw_plot/1/artifacts/plot`: the checkpoint cannot be restored"
         ]
     );
@@ -173,11 +173,11 @@ fn a_resume_says_why_each_stage_would_run() {
         told.stdout
     };
     insta::assert_snapshot!(dry(), @"
-    S01_load_data    as it was
+    S01_load_data    unchanged
     S02_fail_always  would run: it failed: exit status 3
     S03_never_begin  would run: it did not complete: `S02_fail_always` did not complete
-    S04_use_data     as it was
-    S05_send_mail    as it was
+    S04_use_data     unchanged
+    S05_send_mail    unchanged
     2 of 5 stages would run
     ");
     project.workplace.write("raw.csv", "2\n");
@@ -189,21 +189,21 @@ fn a_resume_says_why_each_stage_would_run() {
     S02_fail_always  would run: it failed: exit status 3
     S03_never_begin  would run: it did not complete: `S02_fail_always` did not complete
     S04_use_data     may run: `S01_load_data` runs first
-    S05_send_mail    as it was, although command changed: it is not retryable
+    S05_send_mail    kept, although command changed: it is not retryable
     3 of 5 stages would run, and 1 may run
     ");
     project.workplace.write("raw.csv", "1\n");
     insta::assert_snapshot!(dry(), @"
-    S01_load_data    as it was
+    S01_load_data    unchanged
     S02_fail_always  would run: it failed: exit status 3
     S03_never_begin  would run: it did not complete: `S02_fail_always` did not complete
     S04_use_data     would run: environment changed
-    S05_send_mail    as it was, although command changed: it is not retryable
+    S05_send_mail    kept, although command changed: it is not retryable
     3 of 5 stages would run
     ");
     // An output that is gone comes back, as long as a checkpoint has it.
     std::fs::remove_file(project.path("reports/study/r1/S01_load_data/data")).unwrap();
-    assert_eq!(dry().lines().next(), Some("S01_load_data    as it was"));
+    assert_eq!(dry().lines().next(), Some("S01_load_data    unchanged"));
     std::fs::remove_dir_all(project.path("reports/study/checkpoints/.store")).unwrap();
     assert_eq!(dry().lines().next(), Some("S01_load_data    would run: output `data` is missing"));
     let before = project.read("reports/study/checkpoints/r1/events.jsonl");
@@ -275,8 +275,7 @@ fn a_result_that_was_changed_is_not_read_until_it_is_brought_back() {
         stage("S03_read_result", reads),
     ]));
     assert_eq!(project.run().code, Some(1));
-    let why =
-        "the input `S01_load_data/data` was changed after it was made; `checkstone resume` brings it back";
+    let why = "the input `S01_load_data/data` was changed after it was made; `checkstone resume` restores it";
     assert_eq!(failures(&project), [("S03_read_result".to_owned(), why.to_owned())]);
     assert_eq!(project.resume().code, Some(0));
     assert_eq!(project.read("reports/study/r1/S03_read_result/copy"), "1\n");
@@ -362,9 +361,9 @@ fn a_stage_that_names_one_that_is_wanted_again_runs_again() {
     run(&project, "r1", &[]);
     let again = ["resume", "r1", "--again", "S01_write_side"];
     insta::assert_snapshot!(project.output(&[&again[..], &["--dry-run"]].concat()).stdout, @"
-    S01_write_side  would run: it is wanted again
+    S01_write_side  would run: it was requested again
     S02_read_side   would run: `S01_write_side`, which it depends on, changed
-    S03_do_else     as it was
+    S03_do_else     unchanged
     2 of 3 stages would run
     ");
     assert_eq!(project.output(&again).code, Some(0));

@@ -164,6 +164,8 @@ fn a_lost_supervisor_leaves_nobody_behind() {
     wait_for("the end of all that the stage has started", || alive(&project).is_empty());
     let status = project.workplace.json(&["status", "--json"], "status.schema.json");
     assert_eq!(status["resumable"][0]["status"], "INTERRUPTED");
+    let listed = project.workplace.json(&["run", "--list", "--json"], "run-list.schema.json");
+    assert_eq!(listed["runs"][0]["state"], "INTERRUPTED");
     project.workplace.write("plan.toml", &plan(&[stage("S01_sleep_long", "command = 'true'")]));
     assert_eq!(project.resume().code, Some(0));
 }

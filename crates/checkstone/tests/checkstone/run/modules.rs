@@ -157,9 +157,10 @@ fn modules_of_cells_count_for_the_session() {
         answer.stdout
     };
     ask(&["run", "--id", "r1"]);
-    project.workplace.write("plus.py", "plus = max\n");
+    // Of another length: Python keeps what it compiled by length and second, and takes the old code for this one.
+    project.workplace.write("plus.py", "plus = max # not all\n");
     insta::assert_snapshot!(ask(&["resume", "r1", "--dry-run"]), @r"
-    S01_load_data  as it was
+    S01_load_data  unchanged
     S02_add_data   would run: module `plus.py` changed
     1 of 2 stages would run
     ");

@@ -95,7 +95,7 @@ fn what_came_from_somebody_else_is_not_used_and_that_is_told() {
     assert_eq!(
         warned,
         [
-            "warning: run `r1` was not started here, so that nothing of it is used again",
+            "warning: run `r1` was not started here, so nothing of it is reused",
             "hint: check its plan and its artifacts; `checkstone resume r1` makes it yours",
         ]
     );

@@ -51,7 +51,7 @@ fn what_a_template_needs_is_checked_and_the_command_that_installs_it_is_told() {
     insta::assert_snapshot!(redacted(project.output(&["run", "mine.toml", "--check"]).to_string()), @"
     exit code: 1
     --- stdout
-    `mine.toml` is sound: 4 stages
+    `mine.toml` is valid: 4 stages
     --- stderr
     warning: `[folder]/repo/.venv/bin/python` has no `ipykernel`, `numpy` and `pandas`, which `S01_load_data`, `S02_explore_data`, `S03_train_model` and 1 more would import
     hint: install it: `[folder]/repo/.venv/bin/python -m pip install ipykernel numpy pandas`
@@ -88,7 +88,7 @@ fn programs_and_the_modules_of_scripts_are_looked_for() {
     insta::assert_snapshot!(redacted(project.output(&["run", "--check"]).to_string()), @"
     exit code: 1
     --- stdout
-    `plan.toml` is sound: 4 stages
+    `plan.toml` is valid: 4 stages
     --- stderr
     warning: there is no program `./draw.sh`, which `S03_draw_plot` would run
     warning: there is no program `no-such-program`, which `S01_load_data` would run
@@ -112,7 +112,7 @@ fn a_module_of_the_project_that_is_elsewhere_is_not_to_be_installed() {
     insta::assert_snapshot!(redacted(project.output(&["run", "--check"]).to_string()), @"
     exit code: 1
     --- stdout
-    `plan.toml` is sound: 2 stages
+    `plan.toml` is valid: 2 stages
     --- stderr
     warning: `S01_fit_model` would import `features`, which is not found from `code`: it is `lib/features.py`
     hint: add `environment = { PYTHONPATH = \"lib\" }` to it
@@ -154,7 +154,7 @@ fn code_that_is_no_python_missing_scripts_and_mistyped_parameters_are_refused() 
     --- stdout
     --- stderr
     error: the plan cannot be run:
-      code/fit.py:3:1: the code of `S01_fit_model` is no Python: invalid syntax
+      code/fit.py:3:1: the code of `S01_fit_model` is not valid Python: invalid syntax
       plan.toml:11:11: there is no `nothing.py`, which `S02_run_nothing` would run
       plan.toml:15:11: there is no `nothing.sh`, which `S03_run_nothing` would run
       plan.toml:21:6: `{param.lr}` is not filled in: only `{params.NAME}` is; did you mean `{params.lr}`?
@@ -194,9 +194,9 @@ fn cells_are_read_as_ipython_reads_them() {
     --- stdout
     --- stderr
     error: the plan cannot be run:
-      cells/bad.py:2:1: the code of `S04_load_data` is no Python: '(' was never closed
-      plan.toml:9:1: the code of `S01_load_data` is no Python: expected ':'
-      plan.toml:17:1: the code of `S02_load_data` is no Python: invalid syntax
-      plan.toml:22:11: the code of `S03_load_data` is no Python: invalid syntax
+      cells/bad.py:2:1: the code of `S04_load_data` is not valid Python: '(' was never closed
+      plan.toml:9:1: the code of `S01_load_data` is not valid Python: expected ':'
+      plan.toml:17:1: the code of `S02_load_data` is not valid Python: invalid syntax
+      plan.toml:22:11: the code of `S03_load_data` is not valid Python: invalid syntax
     ");
 }

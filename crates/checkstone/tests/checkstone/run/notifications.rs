@@ -104,9 +104,9 @@ fn what_goes_wrong_is_a_warning() {
     assert_eq!(answer.code, Some(1));
     let (_, warnings) = answer.stderr.split_once("warning: ").unwrap();
     insta::assert_snapshot!(redacted(warnings), @"
-    `sh` was not told that the run is over: it ended with exit status: 4: no
+    `sh` was not notified that the run ended: it ended with exit status: 4: no
     hint: the run itself is not affected; see `[integrations.run_end]` in your `config.toml`
-    warning: `http://[server]` was not told: http://[server] cannot be reached: the connection was refused
+    warning: `http://[server]` was not notified: http://[server] cannot be reached: the connection was refused
     hint: the run itself is not affected; see `[integrations.run_end]` in your `config.toml`
     ");
     assert!(!project.path("from-repository").exists());

@@ -40,7 +40,7 @@ fn a_study_with_instances_that_are_known_only_during_the_run() {
     let checked = project.output(&["run", "--check"]);
     assert_eq!(
         checked.stdout,
-        "`plan.toml` is sound: 1 stage, and those of S02_train_model, S03_compare_models, which are known only during \
+        "`plan.toml` is valid: 1 stage, and those of S02_train_model, S03_compare_models, which are known only during \
          the run\n"
     );
     let done = project.output(&["run", "--id", "r1"]);
@@ -88,7 +88,7 @@ fn a_study_with_instances_that_are_known_only_during_the_run() {
     assert_eq!(again.code, Some(0), "{again:?}");
     assert_eq!(project.attempts("S02_train_model_d"), 1);
     let told: Vec<&str> = again.stderr.lines().filter(|line| line.starts_with("S02_train_model_d")).collect();
-    assert_eq!(told, ["S02_train_model_d (part = 2, rate = 0.01)  as it was, not run again"]);
+    assert_eq!(told, ["S02_train_model_d (part = 2, rate = 0.01)  unchanged, not run again"]);
     let listed = project.output(&["checkpoint", "list"]).stdout;
     let last = |line: &str| line.rsplit("  ").next().unwrap_or_default().to_owned();
     assert_eq!(
@@ -133,7 +133,7 @@ fn an_empty_list_blocks_the_fan_out_with_its_line_and_resume_goes_on() {
     S01_list_parts      COMPLETED
     S02_train_model     BLOCKED       plan.toml:13:20: there is nothing to run it for: the list of `part` is empty
     S03_compare_models  BLOCKED       `S02_train_model` did not complete
-    run r1 FAILED: 1 of 3 stages completed; `checkstone resume r1` goes on with it
+    run r1 FAILED: 1 of 3 stages completed; `checkstone resume r1` continues it
     ");
     assert_eq!(project.run_state(), "FAILED");
     let mended = project.output(&["resume", "r1", "--set", "parts=1"]);
@@ -163,7 +163,7 @@ fn values_come_from_the_plan_a_file_and_the_command_line() {
     assert_eq!(unknown.code, Some(2));
     assert_eq!(
         unknown.stderr,
-        "error: the plan cannot be run:\n  plan.toml:2:2: the plan has no parameter `for`, which is to be set\n"
+        "error: the plan cannot be run:\n  plan.toml:2:2: the plan has no parameter `for` to set\n"
     );
     let wrong = project.output(&["run", "--set", "for"]);
     assert_eq!(wrong.stderr, "error: `for` is not NAME=VALUE\nhint: write it like `--set lr=0.1`\n");
@@ -202,11 +202,34 @@ fn a_run_goes_on_with_the_values_it_began_with_or_not_at_all() {
     assert_eq!(refused.code, Some(2));
     assert_eq!(
         refused.stderr,
-        "error: the record is without the value of `data`: a secret of the environment is in it\n\
+        "error: the value of `data` was not recorded: it contains a secret from the environment\n\
          hint: pass it again: `--set data=VALUE`\n"
     );
     assert_eq!(answer(&["resume", "r2", "--set", "data=adamoptimizer"]).code, Some(0));
     assert_eq!(project.read("reports/study/r2/S01_show_value/o"), "adamoptimizer\n");
+}
+
+/// Another value is a change, also of a run that is complete.
+#[test]
+fn a_completed_run_goes_on_with_another_value_without_its_name() {
+    let project = Project::new(&with_parameters(
+        "lr = 1",
+        &[stage("S01_show_value", "command = 'echo {params.lr} > $CHECKSTONE_ARTIFACT_DIR/o'")],
+    ));
+    assert_eq!(project.run().code, Some(0));
+    assert_eq!(project.output(&["resume", "--set", "lr=1"]).code, Some(3), "nothing has changed");
+    let wrong = project.output(&["resume", "--set", "rl=2"]);
+    assert_eq!(
+        (wrong.code, wrong.stderr.as_str()),
+        (
+            Some(2),
+            "error: the plan cannot be run:\n  \
+             plan.toml:2:2: the plan has no parameter `rl` to set; did you mean `lr`?\n"
+        )
+    );
+    let resumed = project.output(&["resume", "--set", "lr=2"]);
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert_eq!(project.read("reports/study/r1/S01_show_value/o"), "2\n");
 }
 
 #[test]
@@ -297,7 +320,7 @@ fn a_stage_may_be_left_out() {
         ],
     ));
     let checked = project.output(&["run", "--check"]);
-    assert_eq!(checked.stdout, "`plan.toml` is sound: 1 stage; left out: S02_load_all, S03_draw_all\n");
+    assert_eq!(checked.stdout, "`plan.toml` is valid: 1 stage; left out: S02_load_all, S03_draw_all\n");
     let dry = |arguments: &[&str]| project.output(&[&["run", "--dry-run"], arguments].concat()).stdout;
     insta::assert_snapshot!(dry(&[]), @"
     S01_load_data  would run: it has not run yet
@@ -338,7 +361,7 @@ fn an_instance_that_never_ran_has_not_changed() {
     let told = project.output(&["resume", "r1", "--dry-run"]);
     insta::assert_snapshot!(told.stdout, @"
     S01_train_model_a (rate = 0.3)  would run: it has not run yet
-    S01_train_model_b (rate = 0.2)  as it was
+    S01_train_model_b (rate = 0.2)  unchanged
     S01_train_model_c (rate = 0.4)  would run: it has not run yet
     2 of 3 stages would run
     ");
@@ -371,8 +394,8 @@ fn a_value_that_stands_there_again_has_one_instance() {
     project.workplace.write("list.txt", "\u{feff}one\r\ntwo\r\n\r\none\r\n");
     let checked = project.output(&["run", "--check"]);
     insta::assert_snapshot!(checked.stderr, @"
-    warning: plan.toml:10:13: item 3 is `1` as item 1 is, and 1 more are there again; each value has one instance
-    warning: plan.toml:15:17: `list.txt`: line 4 is `one` as line 1 is; each value has one instance
+    warning: plan.toml:10:13: item 3 is `1`, the same as item 1, and 1 more are repeated; each value has one instance
+    warning: plan.toml:15:17: `list.txt`: line 4 is `one`, the same as line 1; each value has one instance
     ");
     let done = project.run();
     insta::assert_snapshot!(without_durations(&done.stdout), @"
@@ -391,9 +414,9 @@ fn a_value_that_stands_there_again_has_one_instance() {
     assert_eq!(
         warned,
         [
-            "warning: plan.toml:10:13: item 3 is `1` as item 1 is, and 1 more are there again; each value has one instance",
-            "warning: plan.toml:15:17: `list.txt`: line 4 is `one` as line 1 is; each value has one instance",
-            "warning: plan.toml:21:17: `S01_list_parts/parts`: line 4 is `x` as line 1 is; each value has one instance",
+            "warning: plan.toml:10:13: item 3 is `1`, the same as item 1, and 1 more are repeated; each value has one instance",
+            "warning: plan.toml:15:17: `list.txt`: line 4 is `one`, the same as line 1; each value has one instance",
+            "warning: plan.toml:21:17: `S01_list_parts/parts`: line 4 is `x`, the same as line 1; each value has one instance",
         ]
     );
     let said: Vec<String> =

@@ -82,7 +82,7 @@ fn what_a_cell_had_put_out_when_checkstone_was_killed_is_on_disk_and_in_the_note
     insta::assert_snapshot!(without_durations(&lost.1), @"
     half 1
     **shown**more
-    [checkstone was ended while this cell ran; what it had put out is above, and its text in `reports/study/r1/.attempts/S02_use_data/1/output.log`]
+    [checkstone was stopped while this cell ran; its output so far is above, and its text in `reports/study/r1/.attempts/S02_use_data/1/output.log`]
     ");
     let whole = cells.iter().find(|(source, _)| source.contains("'whole'")).unwrap();
     assert_eq!(whole.1, "half 1\n**shown**more\nwhole 2\n");

@@ -1,8 +1,11 @@
 //! Random plans, random edits of them and of what they read, SIGKILL at random instants, and resumes: what is published in the
 //! end is what an uninterrupted run of the last plan makes.
 
+#[cfg(feature = "planted-faults")]
+mod planted;
 mod sketch;
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Child, Stdio};
 use std::sync::Mutex;
@@ -19,7 +22,6 @@ use sketch::Sketch;
 /// The long campaign sets how many there are, and with which seed they begin.
 #[test]
 fn a_run_ends_with_what_an_uninterrupted_one_makes() {
-    let number = |name: &str, usual: u64| std::env::var(name).map_or(usual, |text| text.parse().unwrap());
     let first = number("CHECKSTONE_RUN_SEED", 0);
     let last = first + number("CHECKSTONE_SOAK_RUNS", 10);
     let next = AtomicU64::new(first);
@@ -32,7 +34,13 @@ fn a_run_ends_with_what_an_uninterrupted_one_makes() {
                     if seed >= last {
                         return;
                     }
-                    if catch_unwind(AssertUnwindSafe(|| play(seed))).is_err() {
+                    let mut story = Story::new(seed);
+                    let played = catch_unwind(AssertUnwindSafe(|| play(&mut story, None)));
+                    story.tell(!matches!(played, Ok(Ok(()))));
+                    if let Ok(Err(difference)) = &played {
+                        println!("{difference}");
+                    }
+                    if !matches!(played, Ok(Ok(()))) {
                         wrong.lock().unwrap().push(seed);
                     }
                 }
@@ -42,7 +50,11 @@ fn a_run_ends_with_what_an_uninterrupted_one_makes() {
     assert_eq!(wrong.into_inner().unwrap(), Vec::<u64>::new(), "the seeds that went wrong");
 }
 
-/// Tells the seed and what was done, which is printed if the test fails.
+fn number(name: &str, usual: u64) -> u64 {
+    std::env::var(name).map_or(usual, |text| text.parse().unwrap())
+}
+
+/// What was done, and with which seed.
 struct Story {
     seed: u64,
     steps: Vec<String>,
@@ -50,19 +62,26 @@ struct Story {
     plans: Vec<String>,
 }
 
-impl Drop for Story {
-    fn drop(&mut self) {
+impl Story {
+    fn new(seed: u64) -> Self {
+        Self { seed, steps: Vec::new(), plans: Vec::new() }
+    }
+
+    fn tell(&self, with_plans: bool) {
         println!("CHECKSTONE_RUN_SEED={} CHECKSTONE_SOAK_RUNS=1\n{}", self.seed, self.steps.join("\n"));
-        if std::thread::panicking() {
+        if with_plans {
             println!("{}", self.plans.join("\n"));
         }
     }
 }
 
-fn play(seed: u64) {
-    let mut random = Random::of_seed(seed);
-    let mut story = Story { seed, steps: Vec::new(), plans: Vec::new() };
-    let mut sketch = Sketch::new(&mut random);
+/// What went wrong, in words.
+type Difference = String;
+
+/// Plays the sequence of a seed, with a fault that is planted in what the program overlooks.
+fn play(story: &mut Story, planted: Option<&str>) -> Result<(), Difference> {
+    let mut random = Random::of_seed(story.seed);
+    let mut sketch = Sketch::new(&mut random, planted);
     let project = Project::new("");
     sketch.write(&project);
     story.plans.push(sketch.plan());
@@ -75,7 +94,7 @@ fn play(seed: u64) {
             2..5 if !is_last => story.steps.push(killed(&project, &sketch, "r1", &mut random)),
             5 if !is_last => story.steps.push(edited(&project, &mut sketch, &mut random)),
             _ => {
-                finished(&project, &sketch, seed, &arguments(&project, &sketch, "r1", "2"));
+                finished(&project, &sketch, &arguments(&project, &sketch, "r1", "2"))?;
                 story.steps.push("r1 to its end".to_owned());
             }
         }
@@ -88,8 +107,11 @@ fn play(seed: u64) {
     if random.below(3) == 0 {
         story.steps.push(killed(&project, &sketch, "r1", &mut random));
     }
+    if random.below(2) == 0 {
+        story.steps.extend(without_session(&project, &mut sketch, &mut random)?);
+    }
     story.plans.push(sketch.plan());
-    let mut expected = compared(&project, &sketch, seed, "fresh-1");
+    let mut expected = compared(&project, &sketch, "fresh-1")?;
     // Now that all of it is right, one thing at a time goes stale.
     for round in 2..4 {
         story.steps.push(sketch.edit(&mut random, &project, None));
@@ -97,32 +119,41 @@ fn play(seed: u64) {
         if random.below(4) == 0 {
             story.steps.push(killed(&project, &sketch, "r1", &mut random));
         }
+        if random.below(4) == 0 {
+            story.steps.extend(without_output(&project, &mut sketch, &mut random)?);
+        }
         story.plans.push(sketch.plan());
-        expected = compared(&project, &sketch, seed, &format!("fresh-{round}"));
+        expected = compared(&project, &sketch, &format!("fresh-{round}"))?;
     }
-    let finished = |arguments: &[String]| finished(&project, &sketch, seed, arguments);
+    let finished = |arguments: &[String]| finished(&project, &sketch, arguments);
     // What others made is taken over, which may be interrupted as well.
     if random.below(2) == 0 {
         story.steps.push(killed(&project, &sketch, "taken", &mut random));
-        finished(&arguments(&project, &sketch, "taken", "2"));
-        assert_eq!(shown(&project.published_by("taken")), expected, "seed {seed}: a new run");
+        finished(&arguments(&project, &sketch, "taken", "2"))?;
+        same("a new run", &shown(&project.published_by("taken")), &expected)?;
+        has_one_session(&project, "taken", &expected)?;
     }
-    let outlook = finished(&["resume".to_owned(), "r1".to_owned(), "--dry-run".to_owned()]).stdout;
+    let outlook = finished(&["resume".to_owned(), "r1".to_owned(), "--dry-run".to_owned()])?.stdout;
     let is_run = |line: &&str| {
-        !line.ends_with("  as it was") && line.split("  ").all(|part| !part.trim().starts_with("left out: "))
+        !line.ends_with("  unchanged") && line.split("  ").all(|part| !part.trim().starts_with("left out: "))
     };
-    let runs: Vec<&str> = outlook.lines().filter(is_run).collect();
-    let count = outlook.lines().filter(|line| line.ends_with("  as it was")).count();
-    assert_eq!(runs, [format!("0 of {} would run", text::counted(count, "stage"))], "seed {seed}");
+    let runs: Vec<String> = outlook.lines().filter(is_run).map(str::to_owned).collect();
+    let count = outlook.lines().filter(|line| line.ends_with("  unchanged")).count();
+    same("what would run", &runs, &[format!("0 of {} would run", text::counted(count, "stage"))])
+}
+
+fn same(what: &str, found: &[String], expected: &[String]) -> Result<(), Difference> {
+    let both = || format!("{what}\n  found:    {found:?}\n  expected: {expected:?}");
+    if found == expected { Ok(()) } else { Err(both()) }
 }
 
 /// Goes on with the run to its end, and compares what it published with what an uninterrupted one does, which is returned.
-fn compared(project: &Project, sketch: &Sketch, seed: u64, uninterrupted: &str) -> Vec<String> {
-    finished(project, sketch, seed, &arguments(project, sketch, "r1", "2"));
-    assert_eq!(alive(project), Vec::<String>::new(), "seed {seed}");
+fn compared(project: &Project, sketch: &Sketch, uninterrupted: &str) -> Result<Vec<String>, Difference> {
+    finished(project, sketch, &arguments(project, sketch, "r1", "2"))?;
+    same("left alive", &alive(project), &[])?;
     let mut fresh = ["run", "--id", uninterrupted, "--fresh"].map(str::to_owned).to_vec();
     fresh.extend(sketch.set());
-    finished(project, sketch, seed, &fresh);
+    finished(project, sketch, &fresh)?;
     let expected = project.published_by(uninterrupted);
     // Stages that are no longer in the plan have left what they made.
     let mut resumed = project.published_by("r1");
@@ -132,15 +163,76 @@ fn compared(project: &Project, sketch: &Sketch, seed: u64, uninterrupted: &str) 
     };
     resumed.retain(|(path, _)| is_of_plan(path));
     let expected = shown(&expected);
-    assert_eq!(shown(&resumed), expected, "seed {seed}: the resumed run and {uninterrupted}");
-    expected
+    same(&format!("the resumed run and {uninterrupted}"), &shown(&resumed), &expected)?;
+    has_one_session(project, "r1", &expected)?;
+    Ok(expected)
 }
 
-fn finished(project: &Project, sketch: &Sketch, seed: u64, arguments: &[String]) -> Answer {
+/// What a cell found in the session was left there by the attempts whose results stand. `expected` says which stages there are.
+fn has_one_session(project: &Project, run: &str, expected: &[String]) -> Result<(), Difference> {
+    let stages: BTreeSet<&str> = expected.iter().filter_map(|path| path.split('/').next()).collect();
+    let published = project.published_by(run);
+    let found: Vec<(&str, String)> = published
+        .iter()
+        .filter_map(|(path, marks)| {
+            let stage = path.strip_suffix("/found.txt").filter(|stage| stages.contains(stage))?;
+            Some((stage, String::from_utf8_lossy(marks).into_owned()))
+        })
+        .collect();
+    let own: BTreeSet<&str> = found.iter().filter_map(|(_, marks)| marks.split(' ').next_back()).collect();
+    let strange = found.iter().find(|(_, marks)| marks.split(' ').any(|mark| !own.contains(mark)));
+    match strange {
+        Some((stage, _)) => {
+            Err(format!("{run}/{stage} found what is not of a result that stands: {found:?}"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Goes on without what cells left in the session, so that the last one makes something else; that must not stand once variables
+/// are saved again.
+fn without_session(
+    project: &Project,
+    sketch: &mut Sketch,
+    random: &mut Random,
+) -> Result<Option<String>, Difference> {
+    if !sketch.change_cells(random) {
+        return Ok(None);
+    }
+    sketch.save_variables(false);
+    sketch.write(project);
+    finished(project, sketch, &arguments(project, sketch, "r1", "2"))?;
+    sketch.change_last_cell(random);
+    sketch.write(project);
+    finished(project, sketch, &arguments(project, sketch, "r1", "2"))?;
+    sketch.save_variables(true);
+    sketch.write(project);
+    Ok(Some("all cells and then the last one changed while variables were not saved".to_owned()))
+}
+
+/// A stage that does not write what it declares fails, also if it was accepted before it declared that.
+fn without_output(
+    project: &Project,
+    sketch: &mut Sketch,
+    random: &mut Random,
+) -> Result<Option<String>, Difference> {
+    let Some(number) = sketch.declare_too_much(random) else { return Ok(None) };
+    sketch.write(project);
+    let arguments = arguments(project, sketch, "r1", "2");
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let answer = sketch.prepared(project.checkstone(&arguments)).answer();
-    assert_eq!(answer.code, Some(0), "seed {seed}: {arguments:?} {answer:?}");
-    answer
+    sketch.declare_enough();
+    sketch.write(project);
+    match answer.code {
+        Some(0) => Err(format!("stage {number} completed without an output that it declares: {answer:?}")),
+        _ => Ok(Some(format!("stage {number} declared an output that it does not write"))),
+    }
+}
+
+fn finished(project: &Project, sketch: &Sketch, arguments: &[String]) -> Result<Answer, Difference> {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let answer = sketch.prepared(project.checkstone(&arguments)).answer();
+    if answer.code == Some(0) { Ok(answer) } else { Err(format!("{arguments:?} {answer:?}")) }
 }
 
 /// Goes on with a run until it is killed, and says when that was.

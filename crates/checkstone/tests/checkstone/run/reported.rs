@@ -79,7 +79,7 @@ fn another_list_leaves_the_old_values_with_their_parameters() {
     | S01_train_model_a (seed = 3) | ✅ completed | [duration] |
     | S01_train_model_b (seed = 2) | ✅ completed, no longer in the plan | [duration] |
 
-    - Resumed: once. Stages that were done already and not run again: 0.
+    - Resumed: once. Stages that were already done and not run again: 0.
     - Warning: no longer in the plan, and still in \`reports/study/r1\`: \`S01_train_model_b\`
     ");
 }
@@ -166,11 +166,11 @@ fn a_run_whose_stages_are_all_left_out_says_so() {
     let done = project.run();
     assert_eq!(
         (done.code, done.stdout.as_str()),
-        (Some(0), "run r1 COMPLETED: nothing was to be run: every stage is left out by `when`\n")
+        (Some(0), "run r1 COMPLETED: there was nothing to run: `when` leaves out every stage\n")
     );
     let summary = block(&project, "r1", "EXEC_SUMMARY");
     let status = summary.lines().find_map(|line| line.split_once(" (run")).unwrap().0;
-    assert_eq!(status, "**Status**: COMPLETED, nothing was to be run: every stage is left out by `when`");
+    assert_eq!(status, "**Status**: COMPLETED, there was nothing to run: `when` leaves out every stage");
 }
 
 /// A stage that says all of its figures at once loses none of them, whatever it says of its progress meanwhile.
@@ -208,7 +208,7 @@ fn figures_that_are_too_many_are_told() {
     assert_eq!(
         warned,
         [
-            "S01_train_model  warning: 3 markers are only in its output, and missing in the report: 10000 of an attempt are \
+            "S01_train_model  warning: 3 markers are only in its output, and missing in the report: at most 10000 per attempt are \
           recorded; write figures into `metrics.json`"
         ]
     );

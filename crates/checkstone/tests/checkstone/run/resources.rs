@@ -36,9 +36,9 @@ fn what_nobody_has_is_refused_with_its_line() {
     assert_eq!(
         refused.stderr,
         "error: the plan cannot be run:\n  \
-         plan.toml:6:15: it asks for 2 of `license`, and there is 1\n  \
-         plan.toml:6:28: it asks for 4.0 GiB of `memory`, and there is 2.0 GiB\n\
-         hint: `--resources NAME=NUMBER` says what there is, if it is more\n"
+         plan.toml:6:15: it asks for 2 of `license`, but there is 1\n  \
+         plan.toml:6:28: it asks for 4.0 GiB of `memory`, but there is 2.0 GiB\n\
+         hint: `--resources NAME=NUMBER` sets what is available, if it is more\n"
     );
     assert!(!project.path("ran").exists());
     let wrong = project.output(&["run", "--resources", "license"]);
@@ -91,7 +91,7 @@ fn a_folder_of_too_many_files_is_no_output() {
     assert_eq!(done.code, Some(1));
     insta::assert_snapshot!(without_durations(&done.stdout), @"
     S01_split_table  FAILED        plan.toml:7:21: `[folder]/repo/reports/study/r1/.attempts/S01_split_table/1/artifacts/parts` has more than 49 files; put them into one archive, or set `maxFiles`
-    run r1 FAILED: 0 of 1 stage completed; `checkstone resume r1` goes on with it
+    run r1 FAILED: 0 of 1 stage completed; `checkstone resume r1` continues it
     ");
     assert_eq!(project.published(), []);
     project.workplace.write("plan.toml", &text.replacen('\n', "\nmaxFiles = 50\n", 1));

@@ -48,7 +48,7 @@ impl Study {
 fn the_study_of_the_docs_runs_as_its_page_says() {
     let study = Study::new();
     let checked = study.answer(&["run", "--check"]);
-    assert_eq!((checked.stdout.as_str(), checked.stderr.as_str()), ("`plan.toml` is sound: 12 stages\n", ""));
+    assert_eq!((checked.stdout.as_str(), checked.stderr.as_str()), ("`plan.toml` is valid: 12 stages\n", ""));
     let first = study.answer(&["run", "--jobs", "2", "--id", "first"]);
     assert_eq!(first.code, Some(0), "{first}");
     let results = study.results("first");

@@ -87,11 +87,11 @@ fn what_is_left_running_and_ended_is_told() {
     insta::assert_snapshot!(without_durations(&done.stderr), @"
     run r1 of study
     S01_leave_two  running, at most [duration]
-    S01_leave_two  warning: 2 processes that it left running were ended
+    S01_leave_two  warning: 2 processes that it left running were killed
     S01_leave_two  checkpoint ckpt-000001-[id], 0 artifacts
     S01_leave_two  completed in [duration], 0 artifacts
     S02_leave_none  running, at most [duration]
-    S02_leave_none  warning: `verify`: a process that it left running was ended
+    S02_leave_none  warning: `verify`: a process that it left running was killed
     S02_leave_none  checkpoint ckpt-000002-[id], 0 artifacts
     S02_leave_none  completed in [duration], 0 artifacts
     ");
@@ -150,7 +150,7 @@ fn status_and_session_start_tell_what_is_resumable() {
     ");
     let told = project.workplace.hook("SessionStart", json!({"source": "startup"}));
     let context = told["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
-    insta::assert_snapshot!(without_durations(context), @"[checkstone] The run `r1` of `study` is FAILED and can be resumed: `checkstone resume r1` goes on exactly where it stopped; stages that completed are not run again.");
+    insta::assert_snapshot!(without_durations(context), @"[checkstone] The run `r1` of `study` is FAILED and can be resumed: `checkstone resume r1` continues exactly where it stopped; completed stages are not run again.");
     // A run goes by the name of its folder.
     let checkpoints = project.path("reports/study/checkpoints");
     std::fs::rename(checkpoints.join("r1"), checkpoints.join("other")).unwrap();
@@ -181,7 +181,7 @@ fn a_run_with_a_blank_in_its_name_is_quoted_in_commands() {
     assert_eq!(failed.code, Some(1), "{failed:?}");
     insta::assert_snapshot!(without_durations(&failed.stdout), @"
     S01_fail_once  FAILED        exit status 1
-    run my run FAILED: 0 of 1 stage completed; `checkstone resume 'my run'` goes on with it
+    run my run FAILED: 0 of 1 stage completed; `checkstone resume 'my run'` continues it
     ");
     project.workplace.write("go", "");
     let done = project.output(&["resume", "my run"]);

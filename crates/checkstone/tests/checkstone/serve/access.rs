@@ -3,9 +3,9 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use rustix::process::Signal;
+use sandbox::PageServer;
 
-use super::server::PageServer;
-use super::{POLICY, prompt};
+use super::{POLICY, prompt, serve};
 use crate::workplace::Workplace;
 
 const NO_TOKEN: &str = "Open the address that `checkstone serve` printed: it has the token of this page.\n";
@@ -15,7 +15,7 @@ const NO_TOKEN: &str = "Open the address that `checkstone serve` printed: it has
 fn without_the_token_there_is_nothing() {
     let workplace = Workplace::new(Some(POLICY));
     prompt(&workplace, "one", "a prompt that is nobody's business");
-    let server = PageServer::start(&workplace);
+    let server = serve(&workplace);
     let token_file = workplace.path("state/serve.token");
     assert_eq!(token_file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(std::fs::read_to_string(&token_file).unwrap().trim(), server.token());
@@ -46,7 +46,7 @@ fn without_the_token_there_is_nothing() {
 fn the_token_opens_every_page() {
     let workplace = Workplace::new(Some(POLICY));
     prompt(&workplace, "one", "Fix it");
-    let server = PageServer::start(&workplace);
+    let server = serve(&workplace);
     let welcome = server.get(&format!("/history?token={}&words=x", server.token()), &[]);
     assert_eq!((welcome.status, welcome.header("location")), (303, Some("/history?words=x")));
     let cookie = welcome.header("set-cookie").unwrap().to_owned();
@@ -64,7 +64,7 @@ fn the_token_opens_every_page() {
     // The same token after a restart, and not the same cookie.
     let (token, old) = (server.token().to_owned(), server.cookie());
     assert_eq!(server.end(Signal::TERM).code, Some(0));
-    let server = PageServer::start(&workplace);
+    let server = serve(&workplace);
     assert_eq!(server.token(), token);
     assert_eq!(server.get("/", &[("Cookie", &old)]).status, 403);
     assert_eq!(server.end(Signal::INT).code, Some(130));
@@ -74,13 +74,13 @@ fn the_token_opens_every_page() {
 #[test]
 fn requests_of_other_sites_are_refused() {
     let workplace = Workplace::new(Some(POLICY));
-    let server = PageServer::start(&workplace);
+    let server = serve(&workplace);
     let cookie = server.cookie();
     let with = |name: &str, value: &str| {
         let answer = server.get("/", &[("Cookie", cookie.as_str()), (name, value)]);
         (answer.status, answer.body)
     };
-    let elsewhere = || (421, "This page has another address.\n".to_owned());
+    let elsewhere = || (421, "This page is not served at this address.\n".to_owned());
     for host in ["evil.example", "evil.example:80", "127.0.0.1.evil.example", ""] {
         assert_eq!(with("Host", host), elsewhere(), "{host}");
     }
@@ -104,10 +104,10 @@ fn requests_of_other_sites_are_refused() {
 #[test]
 fn nothing_changes_without_the_key_of_a_form() {
     let workplace = Workplace::new(Some(POLICY));
-    let server = PageServer::start(&workplace);
+    let server = serve(&workplace);
     let cookie = server.cookie();
     let form = ("Content-Type", "application/x-www-form-urlencoded");
-    let refusal = "This form is not of this page: open the page again.\n";
+    let refusal = "This form is not from this page: open the page again.\n";
     for body in ["", "key=", &format!("key={}", server.token()), &format!("key={}", "0".repeat(64))] {
         let answer = server.request("POST", "/run/1/abort", &[("Cookie", cookie.as_str()), form], body);
         assert_eq!((answer.status, answer.body.as_str()), (403, refusal), "{body}");

@@ -3,8 +3,7 @@
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 
-use super::server::PageServer;
-use super::{POLICY, prompt};
+use super::{POLICY, prompt, serve};
 use crate::workplace::Workplace;
 
 #[test]
@@ -34,7 +33,7 @@ fn a_journal_of_a_newer_version() {
         connection.pragma_update(None, "user_version", version).unwrap();
     };
     // While it is served, the page says so.
-    let server = PageServer::start(&workplace);
+    let server = serve(&workplace);
     newer(99_099);
     let page = server.page("/");
     let sentence =
@@ -50,7 +49,7 @@ fn a_journal_of_a_newer_version() {
 #[test]
 fn a_token_that_others_can_read() {
     let workplace = Workplace::new(Some(POLICY));
-    drop(PageServer::start(&workplace));
+    drop(serve(&workplace));
     let token = workplace.path("state/serve.token");
     std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o644)).unwrap();
     let answer = workplace.run(&["serve", "--port", "0"]);
@@ -72,12 +71,12 @@ fn a_token_that_others_can_read() {
 fn what_is_gone_is_said_to_be_gone() {
     let workplace = Workplace::new(Some(POLICY));
     prompt(&workplace, "one", "Fix it");
-    let server = PageServer::start(&workplace);
+    let server = serve(&workplace);
     assert_eq!(server.page("/").texts_behind("<p class=\"problem\">"), Vec::<String>::new());
     std::fs::rename(workplace.repo(), workplace.path("elsewhere")).unwrap();
     std::fs::create_dir(workplace.repo()).unwrap();
-    let server = PageServer::start(&workplace);
-    let gone = "This folder is gone, or is no repository any more.";
+    let server = serve(&workplace);
+    let gone = "This folder is gone, or is no longer a repository.";
     assert_eq!(server.page("/").texts_behind("<p class=\"problem\">"), [gone]);
     let unknown = server.page("/session/77");
     assert_eq!(

@@ -84,11 +84,11 @@ pub(in crate::rules) fn why_not_done(recorded: &RecordedCall) -> Option<&'static
         Some(NOT_EXECUTABLE | NOT_FOUND) => Some("the program was not found"),
         Some(BROKEN_PIPE) => Some("its output was cut off before it ended"),
         Some(NOTHING_COLLECTED) if runs("pytest") => Some("it collected no tests"),
-        Some(MISUSED) if runs("pytest") => Some("it did not understand its command line"),
-        _ if has_nothing_to_run && shown.tests().is_none() => Some("what it was to run is not defined"),
+        Some(MISUSED) if runs("pytest") => Some("it rejected its command line"),
+        _ if has_nothing_to_run && shown.tests().is_none() => Some("what it should run is not defined"),
         _ if is_lost => Some("its folder does not exist"),
         _ if ran_out_of_time(recorded) => Some("it ran out of time"),
-        _ if shown.did_not_start() => Some("it was not started, or did not understand its command line"),
+        _ if shown.did_not_start() => Some("it did not start, or rejected its command line"),
         _ => shown.ran_nothing().then_some("no tests ran"),
     }
 }

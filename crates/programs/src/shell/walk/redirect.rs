@@ -10,6 +10,8 @@ use crate::shell::{Output, Touched, files, word};
 pub(super) struct Redirections {
     /// Where standard output goes instead.
     pub(super) output: Option<Output>,
+    /// Error output goes somewhere else, and not with the rest.
+    pub(super) hides_errors: bool,
     pub(super) edits: Touched,
     pub(super) reads: Vec<String>,
 }
@@ -26,11 +28,12 @@ impl Walk {
             self.substitutions(redirect, stripped)?;
         }
         let effect = self.redirections(redirects, stripped);
-        let outer = self.shell.output;
+        let outer = (self.shell.output, self.shell.hides_errors);
         let first = self.found.len();
-        self.shell.output = effect.output.unwrap_or(outer);
+        self.shell.output = effect.output.unwrap_or(outer.0);
+        self.shell.hides_errors |= effect.hides_errors;
         let flow = inner(self)?;
-        self.shell.output = outer;
+        (self.shell.output, self.shell.hides_errors) = outer;
         self.edited(first, effect.edits.clone());
         if effect.output == Some(Output::Hidden) {
             for command in
@@ -77,6 +80,7 @@ impl Walk {
                         if stdout && op != "<>" {
                             effect.output = Some(Output::Hidden);
                         }
+                        effect.hides_errors |= *fd == 2;
                         if !text.starts_with("/dev/") {
                             effect.edits.word(&word, &self.shell.directory);
                         }

@@ -190,6 +190,7 @@ impl Walk {
         self.shell.errexit = errexit;
         self.shell.pipefail = pipefail;
         self.shell.output = effect.output.unwrap_or(outer.output);
+        self.shell.hides_errors |= effect.hides_errors;
         self.scripts += 1;
         let flow = self.sequence(&nodes.iter().collect::<Vec<_>>(), &stripped, Tested::No)?;
         self.scripts -= 1;
@@ -210,14 +211,15 @@ impl Walk {
             return Err(NotUnderstood::TooDeep);
         }
         let first = self.found.len();
-        let output = self.shell.output;
-        self.shell.output = effect.output.unwrap_or(output);
+        let outer = (self.shell.output, self.shell.hides_errors);
+        self.shell.output = effect.output.unwrap_or(outer.0);
+        self.shell.hides_errors |= effect.hides_errors;
         let positional = std::mem::replace(&mut self.shell.positional, arguments);
         self.scripts += 1;
         let flow = self.node(function, stripped, tested)?;
         self.scripts -= 1;
         self.shell.positional = positional;
-        self.shell.output = output;
+        (self.shell.output, self.shell.hides_errors) = outer;
         self.edited(first, effect.edits);
         let runs = |name: &str| self.found.iter().skip(first).any(|command| command.program == name);
         let (returns, exits) = (runs("return"), runs("exit"));
@@ -272,6 +274,7 @@ impl Walk {
             attribution: Attribution::Masked(Mask::Conditional),
             suspect: false,
             output,
+            hides_errors: effect.hides_errors || self.shell.hides_errors,
             edits: effect.edits,
             reads: effect.reads,
             meaning: KnownMeaning::default(),

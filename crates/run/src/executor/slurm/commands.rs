@@ -31,7 +31,7 @@ const UNANSWERED: [&str; 8] = [
 ];
 
 #[derive(Debug, thiserror::Error)]
-#[error("there is no `{name}` on the `PATH`, so that nothing can be submitted to Slurm from here")]
+#[error("there is no `{name}` on the `PATH`, so nothing can be submitted to Slurm from here")]
 pub struct NoSlurmError {
     pub name: &'static str,
 }
@@ -116,7 +116,7 @@ impl SlurmCommands {
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
         // The last line says it, after the name of the program.
         let last =
-            said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it failed without a word");
+            said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it failed without a message");
         let last = last.rsplit_once("error: ").map_or(last, |(_, message)| message).trim().to_owned();
         match UNANSWERED.iter().any(|sign| said.contains(sign)) {
             true => Err(CallFailure::Unanswered(last)),
@@ -138,7 +138,7 @@ impl SlurmCommands {
         // With several clusters, its name follows.
         let id = printed.trim().split(';').next().unwrap_or_default();
         match id.is_empty() {
-            true => Err(CallFailure::Unanswered("it did not say which job it made".to_owned())),
+            true => Err(CallFailure::Unanswered("it did not report which job it created".to_owned())),
             false => Ok(id.to_owned()),
         }
     }

@@ -7,8 +7,10 @@ use std::time::{Duration, Instant};
 
 use text::error_chain;
 
+use super::submission::NODE_LOG;
 use super::{ListedJob, Slurm, SlurmCall, SlurmJob, SlurmPhase, aborted, failed};
 use crate::attempt::{AttemptProgress, Cause, Unaccepted};
+use crate::exchange::EngineRelay;
 use crate::executor::AttemptReport;
 use crate::fingerprint;
 use crate::job_file::{self, BEAT, CLAIM, OutcomeFile, PROGRESS};
@@ -31,6 +33,8 @@ const LONGEST_START: Duration = Duration::from_secs(60);
 /// A stage that was asked to end has done so by then, or Slurm does it.
 const LONGEST_GRACE: Duration = Duration::from_secs(90);
 const BETWEEN_CANCELS: Duration = Duration::from_secs(5);
+/// An exchange that was not looked at for so long does not answer.
+const LONGEST_LOOK: Duration = Duration::from_secs(5);
 
 impl Slurm {
     /// Looks into the folder of each attempt, and at what is overdue.
@@ -39,11 +43,15 @@ impl Slurm {
         places.sort_unstable();
         let mut to_cancel = Vec::new();
         let was_away = self.unanswered.is_some_and(|last| last.elapsed() < AFTERMATH);
+        let relay = self.relay.clone();
         for place in places {
             self.read_folder(place);
-            if let Some(verdict) =
-                self.jobs.get_mut(&place).and_then(|job| job.overdue(was_away, &mut to_cancel))
-            {
+            let Some(job) = self.jobs.get_mut(&place) else { continue };
+            let overdue = match &relay {
+                Some(relay) => job.overdue_by_relay(relay, was_away, &mut to_cancel),
+                None => job.overdue(Instant::now(), was_away, &mut to_cancel),
+            };
+            if let Some(verdict) = overdue {
                 match verdict {
                     Overdue::Over(unaccepted) => self.conclude(place, unaccepted),
                     Overdue::Told(text) => {
@@ -153,7 +161,32 @@ enum Overdue {
 }
 
 impl SlurmJob {
-    fn overdue(&mut self, was_away: bool, to_cancel: &mut Vec<String>) -> Option<Overdue> {
+    /// Nobody is silent who cannot be heard: while the exchange does not answer, and while what a node made is on its way here.
+    fn overdue_by_relay(
+        &mut self,
+        relay: &EngineRelay,
+        was_away: bool,
+        to_cancel: &mut Vec<String>,
+    ) -> Option<Overdue> {
+        if let Some(trouble) = relay.trouble(&self.token).filter(|_| self.phase != SlurmPhase::Committing) {
+            return Some(Overdue::Over(failed(format!("what it made cannot be fetched: {trouble}"))));
+        }
+        let looked = relay.looked();
+        if relay.is_fetching(&self.token) || looked.elapsed() >= LONGEST_LOOK {
+            let now = Instant::now();
+            (self.beat_at, self.since) = (now, now);
+            self.gone_since = self.gone_since.map(|_| now);
+        }
+        let had_given_up = self.given_up.is_some();
+        let overdue = self.overdue(looked, was_away, to_cancel);
+        if self.given_up.is_some() && !had_given_up {
+            relay.revoke(&self.token);
+        }
+        overdue
+    }
+
+    /// `looked` is when what is known of the files was as it is known.
+    fn overdue(&mut self, looked: Instant, was_away: bool, to_cancel: &mut Vec<String>) -> Option<Overdue> {
         if self.phase == SlurmPhase::Committing {
             return None;
         }
@@ -163,7 +196,7 @@ impl SlurmJob {
         let SlurmPhase::Sent { id } = &self.phase else { return None };
         let silence = if self.listed.is_some() { SILENCE_OF_ENDED } else { SILENCE_OF_UNKNOWN };
         if let Some(gone) = self.gone_since
-            && gone.elapsed() >= SETTLING
+            && looked.saturating_duration_since(gone) >= SETTLING
             && (!self.is_claimed || self.beat_at.elapsed() >= silence)
         {
             // It had ended before it saw what was handed over.
@@ -178,7 +211,7 @@ impl SlurmJob {
             self.given_up = match self.is_claimed {
                 true if self.beat_at.elapsed() >= SILENCE => Some(Unaccepted {
                     cause: Cause::Lost,
-                    reason: format!("its node has not been heard of for {} s", SILENCE.as_secs()),
+                    reason: format!("its node has not reported for {} s", SILENCE.as_secs()),
                 }),
                 false if self.since.elapsed() >= LONGEST_START => Some(failed(self.is_not_seen())),
                 _ => None,
@@ -202,7 +235,7 @@ impl SlurmJob {
             self.has_told_of_waiting = true;
             let (reason, seconds) = (&listed.reason, LONG_WAIT.as_secs());
             return Some(Overdue::Told(format!(
-                "its job {id} has been waiting for {seconds} s; Slurm's reason is `{reason}` (`scontrol show job {id}` says more)"
+                "its job {id} has been waiting for {seconds} s; Slurm's reason is `{reason}` (`scontrol show job {id}` shows more)"
             )));
         }
         None
@@ -228,14 +261,21 @@ impl SlurmJob {
             }
             state => Unaccepted {
                 cause: Cause::Lost,
-                reason: format!("its job is gone without an outcome (Slurm says: {state})"),
+                reason: format!("its job is gone without an outcome (Slurm reports: {state})"),
             },
         }
     }
 
     fn is_not_seen(&self) -> String {
+        if self.is_exchanged {
+            return format!(
+                "its job began on a node that cannot start checkstone, or cannot use the bucket with the credentials it has; \
+                 `{}` on that node says which",
+                NODE_LOG.replace("%j", "JOB")
+            );
+        }
         format!(
-            "its job began on a node that does not see `{}`, or cannot start checkstone; both have to be on a file system that \
+            "its job began on a node that does not see `{}`, or cannot start checkstone; both must be on a file system that \
              this machine and all nodes share (`slurm.log` in that folder may say more)",
             self.folder.display()
         )

@@ -11,7 +11,8 @@ use text::shell_word;
 
 use super::SlurmSettings;
 use crate::attempt::Job;
-use crate::job_file::JobReference;
+use crate::exchange::{self, CarryError, EngineRelay, ExchangeStore, array_name};
+use crate::job_file::{JOB, JobFile, JobReference};
 use crate::plan::{Kind, Stage};
 
 /// More equal instances than this are one array.
@@ -21,6 +22,9 @@ const MOST_OF_ARRAY: usize = 1000;
 
 /// Reading inputs and hashing outputs take their time as well.
 const FENCE: Duration = Duration::from_secs(300);
+
+/// The output of a job on a node that does not see the project's folder. `stage-exec` removes it when all went well.
+pub const NODE_LOG: &str = "/tmp/checkstone-slurm-%j.log";
 
 /// One call of `sbatch`.
 #[derive(Debug)]
@@ -81,34 +85,62 @@ impl Submission {
         group: &[UnsentJob<'_>],
         token: &str,
         settings: &SlurmSettings,
+        store: Option<&dyn ExchangeStore>,
         folder: &Path,
     ) -> io::Result<Option<Self>> {
         let Some((first, stage)) = group.first().and_then(|first| Some((first, first.job.stage()?))) else {
             return Ok(None);
         };
         let layout = &first.job.layout;
-        let program = shell_word(&settings.program.to_string_lossy());
+        let mut program = format!("{} stage-exec", shell_word(&settings.program.to_string_lossy()));
+        for word in settings.exchange.iter().flat_map(|exchange| exchange.words()) {
+            program = format!("{program} {}", shell_word(&word));
+        }
+        if store.is_some() {
+            let (title, run) = (shell_word(layout.title()), shell_word(layout.run()));
+            program = format!("{program} --title {title} --run {run}");
+        }
         let mut words = resources(first.job);
         let mut word = |name: &str, value: &str| words.push(format!("--{name}={value}").into());
         let (log, of, script) = if group.len() == 1 {
             let JobReference { job_file, token } = &first.reference;
             let log = job_file.with_file_name("slurm.log");
             let job_file = shell_word(&job_file.to_string_lossy());
-            let script = format!("{program} stage-exec {job_file} --token {token}");
+            let script = match store {
+                Some(_) => format!("{program} --token {token}"),
+                None => format!("{program} {job_file} --token {token}"),
+            };
             (log, format!("{} {}", stage.id, first.job.attempt), script)
         } else {
             let list = folder.join(format!("array-{token}.json"));
             let references: Vec<&JobReference> = group.iter().map(|one| &one.reference).collect();
-            atomic_file::write(&list, &serde_json::to_vec(&references)?, 0o644)?;
+            let references = serde_json::to_vec(&references)?;
+            atomic_file::write(&list, &references, 0o644)?;
             word("array", &format!("0-{}", group.len() - 1));
             let shown = shell_word(&list.to_string_lossy());
-            let script = format!("{program} stage-exec --list {shown} --index \"$SLURM_ARRAY_TASK_ID\"");
+            let index = "--index \"$SLURM_ARRAY_TASK_ID\"";
+            let script = match store {
+                Some(store) => {
+                    store.put(&array_name(token), &references).map_err(io::Error::other)?;
+                    format!("{program} --array {token} {index}")
+                }
+                None => format!("{program} --list {shown} {index}"),
+            };
             (folder.join(format!("array-{token}-%a.log")), stage.template.clone(), script)
         };
         word("job-name", &stage.id);
         word("comment", &comment(layout.run(), &of, token));
-        word("chdir", &layout.root().to_string_lossy());
-        word("output", &log.to_string_lossy());
+        match store {
+            // What goes wrong there before anything can be exchanged stands in a file of the node's own.
+            Some(_) => {
+                word("chdir", "/tmp");
+                word("output", NODE_LOG);
+            }
+            None => {
+                word("chdir", &layout.root().to_string_lossy());
+                word("output", &log.to_string_lossy());
+            }
+        }
         let cluster = &settings.cluster;
         let named = [("partition", &cluster.partition), ("account", &cluster.account), ("qos", &cluster.qos)];
         for (name, value) in named {
@@ -123,6 +155,16 @@ impl Submission {
             secrets: first.secrets.clone(),
         }))
     }
+}
+
+/// Puts what a stage needs of its project, and then its job.
+pub(super) fn put_package(job: &Job, mut file: JobFile, relay: &EngineRelay) -> Result<(), CarryError> {
+    let store = relay.store.as_ref();
+    file.carried = Some(exchange::pack(job, store, &relay.put)?);
+    let bytes = serde_json::to_vec(&file)
+        .map_err(|error| CarryError::Read { path: JOB.to_owned(), source: error.into() })?;
+    let put = store.put(&exchange::object_name(&file.token, JOB), &bytes);
+    put.map_err(|source| CarryError::Store { store: store.name(), source })
 }
 
 /// What the stage asks for. A Python session is one job, and has to be enough for all of its stages.

@@ -7,8 +7,6 @@ use super::{ClientForm, ClientProgram};
 pub(super) static CLIENT: ClientForm = ClientForm {
     folder: ".claude",
     versions: ["2.1.325", "2.1.197"],
-    added_milliseconds: 60,
-    skipped_tests: [&[], &[]],
     packages: |machine, version| vec![format!("@anthropic-ai/claude-code-linux-{machine}@{version}")],
     program: |machine| {
         ClientProgram::At(format!("node_modules/@anthropic-ai/claude-code-linux-{machine}/claude"))
@@ -45,7 +43,7 @@ pub(super) static CLIENT: ClientForm = ClientForm {
             command.env(switch, "1");
         }
     },
-    chat: None,
+    ..ClientForm::BASE
 };
 
 const SWITCHES: &[&str] = &[

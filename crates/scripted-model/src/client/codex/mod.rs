@@ -4,7 +4,7 @@ use std::io;
 
 use serde_json::json;
 
-use super::{Client, ClientForm, ClientProgram, Installed};
+use super::{Client, ClientForm, ClientProgram, Installed, McpToolNames};
 
 /// A model of Codex CLI 0.166 that works in code mode, and one of every version that does not.
 const CODE_MODE_MODEL: &str = "gpt-6.1-sol";
@@ -13,6 +13,7 @@ const PLAIN_TOOLS_MODEL: &str = "gpt-5.5";
 pub(super) static CLIENT: ClientForm = ClientForm {
     folder: ".codex",
     versions: ["0.166.0", "0.144.6"],
+    ways: &[],
     // What a script of its “code mode” did is not recorded by the older one; see LIMITS.md.
     added_milliseconds: 40,
     skipped_tests: [&[], &["codex::"]],
@@ -41,7 +42,9 @@ pub(super) static CLIENT: ClientForm = ClientForm {
     environment: |_, command| {
         command.env("SCRIPTED_MODEL_KEY", "none");
     },
-    chat: None,
+    turn_end: "turn.completed",
+    mcp_tools: McpToolNames { prefix: "", namespace: Some("mcp__checkstone") },
+    ..ClientForm::BASE
 };
 
 fn settle(client: &Installed<'_>) -> io::Result<()> {

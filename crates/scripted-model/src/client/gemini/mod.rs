@@ -1,15 +1,22 @@
 //! Gemini CLI.
 
-use super::{ClientForm, ClientProgram};
+use super::{ClientForm, ClientProgram, McpToolNames};
 
 /// What it runs in; a distribution's own may be too old for it.
 const NODE: &str = "22.23.2";
 
+const NOT_WITH_0_44: &[&str] = &[
+    // It keeps what a hook said in a session that is resumed. 0.61.0 drops it, and nothing tells the two apart at that moment, so
+    // that this one is told twice.
+    "gemini::unfinished_work_is_told_once_in_a_session",
+    // Its screen crashes if a command ends at once (google-gemini/gemini-cli#27510).
+    "screen::gemini::",
+];
+
 pub(super) static CLIENT: ClientForm = ClientForm {
     folder: ".gemini",
     versions: ["0.61.0", "0.44.0"],
-    added_milliseconds: 60,
-    skipped_tests: [&[], &[]],
+    skipped_tests: [&[], NOT_WITH_0_44],
     packages: |machine, version| {
         vec![format!("@google/gemini-cli@{version}"), format!("node-linux-{machine}@{NODE}")]
     },
@@ -18,7 +25,6 @@ pub(super) static CLIENT: ClientForm = ClientForm {
         script: "node_modules/@google/gemini-cli/bundle/gemini.js".to_owned(),
     },
     settle: |client| client.settle_with(".gemini/settings.json", SETTINGS),
-    settle_screen: |_| Ok(()),
     screen: (&["--approval-mode", "yolo"], "Type your message"),
     prompt: |prompt, goes_on| {
         let words = ["-p", prompt, "--approval-mode", "yolo", "--output-format", "stream-json"];
@@ -31,7 +37,8 @@ pub(super) static CLIENT: ClientForm = ClientForm {
         // One process, not two.
         command.env("GEMINI_CLI_NO_RELAUNCH", "true").env("NO_BROWSER", "1");
     },
-    chat: None,
+    mcp_tools: McpToolNames { prefix: "mcp_checkstone_", namespace: None },
+    ..ClientForm::BASE
 };
 
 const SETTINGS: &str = r#"{

@@ -1,12 +1,18 @@
 //! opencode.
 
-use super::{ChatDialect, ClientForm, ClientProgram};
+use super::{ChatDialect, ClientForm, ClientProgram, ClientWay, McpToolNames};
 
 pub(super) static CLIENT: ClientForm = ClientForm {
     folder: ".config/opencode",
-    versions: ["1.18.33", "1.17.20"],
-    added_milliseconds: 60,
-    skipped_tests: [&[], &[]],
+    versions: ["1.18.33", "1.17.19"],
+    ways: &[ClientWay {
+        name: "`\"snapshot\": false`",
+        settle: |client| {
+            let file = client.home.join(".config/opencode/opencode.json");
+            let settings = fs_err::read_to_string(&file)?;
+            fs_err::write(file, settings.replacen('{', "{\n  \"snapshot\": false,", 1))
+        },
+    }],
     packages: |machine, version| vec![format!("opencode-linux-{machine}@{version}")],
     program: |machine| ClientProgram::At(format!("node_modules/opencode-linux-{machine}/bin/opencode")),
     settle: |client| {
@@ -15,7 +21,6 @@ pub(super) static CLIENT: ClientForm = ClientForm {
         fs_err::create_dir_all(client.home.join(".config/opencode/node_modules"))?;
         client.settle_with(".config/opencode/package-lock.json", INSTALLED)
     },
-    settle_screen: |_| Ok(()),
     screen: (&[], "Ask anything"),
     prompt: |prompt, goes_on| {
         let words = ["run", "--format", "json"];
@@ -37,6 +42,9 @@ pub(super) static CLIENT: ClientForm = ClientForm {
         run: "{}",
         inputs: &[("file_path", "filePath"), ("old_string", "oldString"), ("new_string", "newString")],
     }),
+    turn_end: "step_finish",
+    mcp_tools: McpToolNames { prefix: "checkstone_", namespace: None },
+    ..ClientForm::BASE
 };
 
 const SETTINGS: &str = r#"{

@@ -8,8 +8,6 @@ const NODE: &str = "22.23.2";
 pub(super) static CLIENT: ClientForm = ClientForm {
     folder: ".qwen",
     versions: ["0.24.4", "0.23.4"],
-    added_milliseconds: 60,
-    skipped_tests: [&[], &[]],
     packages: |machine, version| {
         vec![format!("@qwen-code/qwen-code@{version}"), format!("node-linux-{machine}@{NODE}")]
     },
@@ -18,7 +16,6 @@ pub(super) static CLIENT: ClientForm = ClientForm {
         script: "node_modules/@qwen-code/qwen-code/cli.js".to_owned(),
     },
     settle: |client| client.settle_with(".qwen/settings.json", SETTINGS),
-    settle_screen: |_| Ok(()),
     screen: (&["--approval-mode", "yolo"], "Type your message"),
     prompt: |prompt, goes_on| {
         let words = ["-p", prompt, "--approval-mode", "yolo", "--output-format", "stream-json"];
@@ -35,6 +32,7 @@ pub(super) static CLIENT: ClientForm = ClientForm {
         run: r#"{"is_background": false}"#,
         inputs: &[],
     }),
+    ..ClientForm::BASE
 };
 
 const SETTINGS: &str = r#"{

@@ -426,7 +426,8 @@ impl<'w> Story<'w> {
             }
             None => {
                 let (began, ended) = (self.now(), self.now() + SignedDuration::from_secs(1));
-                let run = ProvingRun { command: "pytest", cwd: &folder, began, ended };
+                let run =
+                    ProvingRun { command: "pytest", cwd: &folder, began, ended, shown: Default::default() };
                 self.place(tree).prove(&mut self.journal.borrow_mut(), &run).unwrap();
             }
         }

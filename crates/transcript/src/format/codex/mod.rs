@@ -6,32 +6,21 @@ mod output;
 mod script;
 mod subagent_files;
 
-use std::sync::LazyLock;
-
-use text::WordFinder;
-
 use super::{HostFormat, SubagentFiles};
 
 pub(super) static FORMAT: HostFormat = HostFormat {
     record: normaliser::record,
     wrote: |line| ["type", "timestamp", "payload"].iter().all(|name| line.has(name)),
-    document: None,
-    database: None,
-    is_own_prompt: |_| false,
-    session_signs: LazyLock::new(|| {
-        WordFinder::new(&[
-            "*** ",
-            r#""changes":"#,
-            r#""type":"read""#,
-            r#"{\"task_name\":"#,
-            r#"{\"agent_id\":"#,
-            r#""agent_message","id":"#,
-            "<subagent_notification>",
-            "close_agent",
-        ])
-    }),
+    session_signs: &[
+        "*** ",
+        r#""changes":"#,
+        r#""type":"read""#,
+        r#"{\"task_name\":"#,
+        r#"{\"agent_id\":"#,
+        r#""agent_message","id":"#,
+        "<subagent_notification>",
+        "close_agent",
+    ],
     subagents: SubagentFiles::Named(subagent_files::named),
-    has_single_prompts: false,
-    has_long_variants: false,
-    wakes_agent: false,
+    ..HostFormat::BASE
 };

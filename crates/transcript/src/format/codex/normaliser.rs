@@ -246,7 +246,7 @@ pub(crate) fn record(line: &str) -> Record {
     }
 }
 
-/// What a line of this type says; `None` where the type is not known.
+/// What a line of this type says; `None` if the type is not known.
 fn record_of_kind(kind: &str, line: &str) -> Option<Record> {
     let is_bookkeeping = |types: &[&str]| early_payload(line).is_some_and(|kind| types.contains(&kind));
     match kind {

@@ -2,10 +2,7 @@
 
 mod calls;
 mod normaliser;
-
-use std::sync::LazyLock;
-
-use text::WordFinder;
+mod subagent_files;
 
 use super::{HostFormat, SubagentFiles};
 
@@ -16,12 +13,9 @@ pub(super) static FORMAT: HostFormat = HostFormat {
         let is_start = line.is("session_start") && line.has("hostId");
         is_message || is_start || (line.is("agent_turn_outcome") && line.has("turnId"))
     },
-    document: None,
-    database: None,
-    is_own_prompt: |_| false,
-    session_signs: LazyLock::new(|| WordFinder::new(&[r#""file_path":"#])),
-    subagents: SubagentFiles::None,
+    session_signs: &[r#""file_path":"#, normaliser::LAUNCHED, normaliser::ENDED],
+    subagents: SubagentFiles::Named(subagent_files::launched_by),
     has_single_prompts: true,
-    has_long_variants: false,
-    wakes_agent: false,
+    wakes_agent: true,
+    ..HostFormat::BASE
 };

@@ -1,5 +1,6 @@
 //! What the lines of Droid say. Seen in 0.215.0: what hooks did, and what only the model or only the person sees, are messages of the
-//! user that are marked as such; our hold is not marked.
+//! user that are marked as such; our hold is not marked. A sub-agent is a session of its own, which works in the background unless the
+//! agent waits for it.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -22,6 +23,13 @@ const BOOKKEEPING: &[&str] =
 
 /// Blocks that the client puts beside what a person typed.
 const BESIDE_PROMPT: &str = "<system-reminder>";
+
+/// What the agent is told of a sub-agent that goes on by itself, and of its end; its id follows.
+pub(super) const LAUNCHED: &str = "Task launched in background.";
+pub(super) const ENDED: &str = "Background task completed.";
+
+/// The tool that launches sub-agents.
+const TASK: &str = "Task";
 
 #[derive(Deserialize)]
 struct DroidLine<'a> {
@@ -88,8 +96,17 @@ impl DroidLine<'_> {
 fn user(line: &DroidLine<'_>) -> Record {
     let mut record = Record::bookkeeping();
     let results = line.blocks().iter().filter(|block| block.kind.as_str() == "tool_result");
-    record.entries.extend(results.map(|block| result(line, block).into()));
-    if !record.entries.is_empty() || line.message.visibility.is_some() {
+    for block in results {
+        let told = content::string(block.content);
+        record.entries.extend(told.as_deref().and_then(|told| task(told, LAUNCHED)).map(Entry::Launched));
+        record.entries.push(result(line, block).into());
+    }
+    if line.message.visibility.is_some() {
+        let told = line.blocks().iter().filter_map(|block| content::string(block.text));
+        record.entries.extend(told.filter_map(|told| task(&told, ENDED)).map(Entry::Answered));
+        return record;
+    }
+    if !record.entries.is_empty() {
         return record;
     }
     let texts = line.blocks().iter().filter_map(|block| content::string(block.text));
@@ -124,12 +141,19 @@ fn assistant(line: &DroidLine<'_>) -> Record {
             "tool_use" => {
                 let mut call = calls::call(text(&block.id), text(&block.name), block.input);
                 call.at = line.timestamp;
+                record.entries.extend((call.tool == TASK).then(|| Entry::SubAgent(call.id.clone())));
                 record.entries.push(call.into());
             }
             _ => {}
         }
     }
     record
+}
+
+/// The sub-agent that a message of the client is about, if it begins so.
+fn task(told: &str, begin: &str) -> Option<String> {
+    let named = told.strip_prefix(begin)?.trim_start().strip_prefix("task_id: ")?;
+    named.lines().next().map(|id| id.trim().to_owned())
 }
 
 fn result(line: &DroidLine<'_>, block: &DroidBlock<'_>) -> CallResult {

@@ -4,10 +4,6 @@ mod document;
 mod normaliser;
 mod subagent_files;
 
-use std::sync::LazyLock;
-
-use text::WordFinder;
-
 use super::{DocumentFormat, HostFormat, SubagentFiles};
 
 pub(super) static FORMAT: HostFormat = HostFormat {
@@ -17,11 +13,9 @@ pub(super) static FORMAT: HostFormat = HostFormat {
             || (line.is("gemini") && !line.has("uuid"))
     },
     document: Some(DocumentFormat { messages: document::messages, record: document::record }),
-    database: None,
     is_own_prompt: normaliser::is_injected,
-    session_signs: LazyLock::new(|| WordFinder::new(&[r#""toolCalls":"#])),
+    session_signs: &[r#""toolCalls":"#],
     subagents: SubagentFiles::Named(subagent_files::named),
     has_single_prompts: true,
-    has_long_variants: false,
-    wakes_agent: false,
+    ..HostFormat::BASE
 };

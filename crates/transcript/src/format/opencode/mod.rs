@@ -3,18 +3,13 @@
 
 mod normaliser;
 
-use std::path::PathBuf;
-use std::sync::LazyLock;
-
-use text::WordFinder;
-
 use super::{HostFormat, SubagentFiles};
 use crate::database::DatabaseFormat;
+use std::path::PathBuf;
 
 pub(super) static FORMAT: HostFormat = HostFormat {
     record: normaliser::record,
     wrote: |line| line.has("info") && line.has("parts"),
-    document: None,
     database: Some(DatabaseFormat {
         latest: "SELECT id FROM session WHERE parent_id IS NULL ORDER BY time_updated DESC LIMIT 1",
         sessions: "SELECT id, directory, parent_id FROM session ORDER BY time_updated DESC",
@@ -26,8 +21,7 @@ pub(super) static FORMAT: HostFormat = HostFormat {
                    (SELECT group_concat(p.data, ',' ORDER BY p.id) FROM part p WHERE p.message_id = m.id), '') || ']}'
                  FROM message m WHERE m.rowid = ?1"#,
     }),
-    is_own_prompt: |_| false,
-    session_signs: LazyLock::new(|| WordFinder::new(&[r#""type":"tool""#, "<task id="])),
+    session_signs: &[r#""type":"tool""#, "<task id="],
     // A sub-agent's session lies in the same database.
     subagents: SubagentFiles::Named(|transcript, ids| {
         let beside =
@@ -35,6 +29,6 @@ pub(super) static FORMAT: HostFormat = HostFormat {
         ids.iter().filter(|id| !id.is_empty() && !id.contains('/')).map(beside).collect()
     }),
     has_single_prompts: true,
-    has_long_variants: false,
     wakes_agent: true,
+    ..HostFormat::BASE
 };

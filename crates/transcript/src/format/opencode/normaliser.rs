@@ -124,7 +124,7 @@ struct ToolInput<'a> {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct ToolMetadata<'a> {
-    /// Null where the command was killed.
+    /// Null if the command was killed.
     #[serde(borrow, default, deserialize_with = "even_null")]
     exit: Option<RawJson<'a>>,
     /// The file was there before it was written.

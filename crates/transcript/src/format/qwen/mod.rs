@@ -2,21 +2,22 @@
 
 mod normaliser;
 
-use std::sync::LazyLock;
+use std::path::Path;
 
-use text::WordFinder;
-
-use super::{HostFormat, SubagentFiles};
+use super::{HostFormat, SubagentFiles, subagent_folder};
 
 pub(super) static FORMAT: HostFormat = HostFormat {
     record: normaliser::record,
     wrote: |line| ["provenance", "uuid", "sessionId"].iter().all(|name| line.has(name)),
-    document: None,
-    database: None,
-    is_own_prompt: |_| false,
-    session_signs: LazyLock::new(|| WordFinder::new(&[r#""functionCall":"#])),
-    subagents: SubagentFiles::None,
+    session_signs: &[r#""functionCall":"#],
+    // `<project>/chats/<session>.jsonl` has `<project>/subagents/<session>/agent-<id>.jsonl`.
+    subagents: SubagentFiles::Listed(|transcript, began| {
+        let project = transcript.parent().and_then(Path::parent);
+        let folder = project
+            .zip(transcript.file_stem())
+            .map(|(project, session)| project.join("subagents").join(session));
+        folder.map(|folder| subagent_folder::written_since(&folder, began)).unwrap_or_default()
+    }),
     has_single_prompts: true,
-    has_long_variants: false,
-    wakes_agent: false,
+    ..HostFormat::BASE
 };

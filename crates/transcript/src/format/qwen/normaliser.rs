@@ -202,8 +202,9 @@ fn tool_result(line: &QwenLine<'_>) -> Record {
             result.outcome = if has_failed { Outcome::Error } else { Outcome::Unknown };
         }
         (Some("error"), None) => result.outcome = Outcome::Error,
-        (Some("success"), None) if error.is_some() => result.outcome = Outcome::Error,
-        (Some("success"), None) => {
+        (Some("success") | None, None) if error.is_some() => result.outcome = Outcome::Error,
+        // Sub-agents' files have no status.
+        (Some("success") | None, None) => {
             (result.outcome, result.exit_code) = match is_command {
                 true => function_calls::shell_outcome(output, display),
                 false => (Outcome::Ok, None),

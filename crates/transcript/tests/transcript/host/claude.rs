@@ -51,6 +51,15 @@ pub(crate) fn prompt_lines(_id: usize, text: &str) -> Vec<Value> {
     vec![prompt(text)]
 }
 
+/// A command, and its end.
+pub(crate) fn command_lines(id: &str, command: &str, end: super::CommandEnd<'_>) -> Vec<Value> {
+    let text = match end.exit_code {
+        0 => end.output.to_owned(),
+        code => format!("Exit code {code}\n{}", end.output),
+    };
+    vec![bash(id, command), result(id, &text, end.exit_code != 0)]
+}
+
 /// Any record, of a few ids and texts.
 pub(crate) fn any_record() -> BoxedStrategy<Value> {
     let (id, text) = (super::ID, super::TEXT);

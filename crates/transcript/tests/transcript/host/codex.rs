@@ -19,6 +19,10 @@ pub(crate) fn prompt(text: &str) -> Value {
     event(json!({ "type": "user_message", "message": text }))
 }
 
+pub(crate) fn said(text: &str) -> Value {
+    event(json!({ "type": "agent_message", "message": text }))
+}
+
 pub(crate) fn function(id: &str, name: &str, arguments: Value) -> Value {
     item(json!({
         "type": "function_call", "name": name, "arguments": arguments.to_string(), "call_id": id,
@@ -32,6 +36,12 @@ pub(crate) fn output(id: &str, output: Value) -> Value {
 /// The lines of one prompt.
 pub(crate) fn prompt_lines(_id: usize, text: &str) -> Vec<Value> {
     vec![message(text), prompt(text)]
+}
+
+/// A command, and its end.
+pub(crate) fn command_lines(id: &str, command: &str, end: super::CommandEnd<'_>) -> Vec<Value> {
+    let text = format!("Process exited with code {}\nOutput:\n{}", end.exit_code, end.output);
+    vec![function(id, "exec_command", json!({ "cmd": command })), output(id, json!(text))]
 }
 
 /// Any record, of a few ids and texts.

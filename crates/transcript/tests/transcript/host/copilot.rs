@@ -59,6 +59,11 @@ pub(crate) fn prompt_lines(id: usize, text: &str) -> Vec<Value> {
     vec![message(text, json!({ "messageId": id.to_string() }))]
 }
 
+/// A command, and its end.
+pub(crate) fn command_lines(id: &str, command: &str, end: super::CommandEnd<'_>) -> Vec<Value> {
+    vec![run(id, command), ended(id, end.output, end.exit_code)]
+}
+
 /// Any record, of a few ids and texts.
 pub(crate) fn any_record() -> BoxedStrategy<Value> {
     let (id, text) = (super::ID, super::TEXT);
@@ -189,7 +194,7 @@ fn a_command_in_the_background_ends_later() {
 }
 
 #[test]
-fn edits_and_files() {
+fn t17_edits_and_files() {
     let patch = "*** Begin Patch\n*** Update File: d.py\n@@\n-a\n+b\n*** End Patch\n";
     let reading = read(
         Agent::Copilot,

@@ -56,6 +56,11 @@ pub(crate) fn prompt_lines(id: usize, text: &str) -> Vec<Value> {
     vec![prompt]
 }
 
+/// A command, and its end.
+pub(crate) fn command_lines(id: &str, command: &str, end: super::CommandEnd<'_>) -> Vec<Value> {
+    vec![run(id, command), ended(id, end.output, end.exit_code)]
+}
+
 /// Any record, of a few ids and texts.
 pub(crate) fn any_record() -> BoxedStrategy<Value> {
     let (id, text) = (super::ID, super::TEXT);
@@ -85,13 +90,21 @@ fn t1_parallel_results_are_paired_by_id() {
 
 /// T2, T5: results, what hooks did and what only the model sees are no prompts.
 #[test]
-fn t2_t5_only_a_persons_words_open_a_turn() {
+fn t2_t3_t5_only_a_persons_words_open_a_turn() {
     for other in [
         aside("You are in a repository", "llm_only"),
         aside("", "user_only"),
         prompt("<system-reminder>\nThe date has changed\n</system-reminder>"),
         prompt(" \n"),
         result("a", false, "x"),
+        // T3: with a reminder beside it.
+        message(
+            "user",
+            json!([
+                { "type": "tool_result", "tool_use_id": "a", "is_error": false, "content": "x" },
+                { "type": "text", "text": "Remember the plan" },
+            ]),
+        ),
         json!({ "type": "todo_state", "id": "t", "todos": {} }),
     ] {
         let reading = read(Agent::Droid, &[prompt("go"), run("a", "x"), other.clone(), run("b", "y")]);
@@ -128,9 +141,9 @@ fn t13_t14_how_a_command_ended() {
     }
 }
 
-/// What was done to files, one by one or by a patch.
+/// T17: what was done to files, one by one or by a patch.
 #[test]
-fn edits_and_files() {
+fn t17_edits_and_files() {
     let patch = "*** Begin Patch\n*** Add File: /r/c.py\n+x = 1\n*** End Patch";
     let reading = read(
         Agent::Droid,
@@ -170,4 +183,37 @@ fn t19_coverage() {
     let reading = read(Agent::Droid, &[prompt("go"), unknown(), unknown(), unknown()]);
     assert_eq!(reading.coverage.extent, Extent::Unavailable);
     assert_eq!((reading.coverage.understood, reading.coverage.records), (1, 4));
+}
+
+/// T6: a sub-agent is a session of its own beside its parent's, whose first line names the call that launched it. While it works in the
+/// background, the agent waits for it.
+#[test]
+fn t6_sub_agents_are_sessions_that_name_their_parents() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, records: &[Value]| {
+        let file = folder.path().join(name);
+        std::fs::write(&file, lines(records)).unwrap();
+        file
+    };
+    let start = |caller: &str, call: &str| json!({ "type": "session_start", "id": "x", "callingSessionId": caller, "callingToolUseId": call, "hostId": "h" });
+    let inner = |id: &str| [run(id, "pytest"), ended(id, "1 passed", 0)];
+    write("child.jsonl", &[&[start("s", "t")][..], &inner("inner")].concat());
+    write("other.jsonl", &[&[start("another", "t")][..], &inner("others")].concat());
+    write("earlier.jsonl", &[&[start("s", "earlier")][..], &inner("earlier")].concat());
+    let launched = "Task launched in background.\ntask_id: child\nsession_id: child\nsubagent_type: worker";
+    let mut records = vec![
+        prompt("go"),
+        call("t", "Task", json!({ "subagent_type": "worker", "prompt": "Run the tests" })),
+        result("t", false, launched),
+        said("It runs."),
+    ];
+    let read = |records: &[Value]| transcript::read(&write("s.jsonl", records), &Options::default());
+    let reading = read(&records);
+    let seen: Vec<_> =
+        reading.calls.iter().map(|call| (call.id.as_str(), call.subagent.as_deref())).collect();
+    assert_eq!(seen, [("t", None), ("inner", Some("child"))]);
+    assert_eq!(reading.session.unanswered, ["child"]);
+    records
+        .push(aside("Background task completed.\ntask_id: child\nreason: completed\noutput: ok", "llm_only"));
+    assert_eq!(read(&records).session.unanswered, [""; 0]);
 }

@@ -18,6 +18,10 @@ pub(crate) fn model(id: &str, text: &str, calls: Value) -> Value {
     })
 }
 
+pub(crate) fn said(text: &str) -> Value {
+    model("said", text, json!([]))
+}
+
 pub(crate) fn shell(id: &str, output: &str, display: &str) -> Value {
     json!({
         "id": id, "name": "run_shell_command", "args": { "command": "run it" }, "status": "success",
@@ -29,6 +33,18 @@ pub(crate) fn shell(id: &str, output: &str, display: &str) -> Value {
 /// The lines of one prompt.
 pub(crate) fn prompt_lines(id: usize, text: &str) -> Vec<Value> {
     vec![header(), user(&id.to_string(), text)]
+}
+
+/// A command, and its end.
+pub(crate) fn command_lines(id: &str, command: &str, end: super::CommandEnd<'_>) -> Vec<Value> {
+    let footer = match end.exit_code {
+        0 => String::new(),
+        code => format!("Exit Code: {code}\n"),
+    };
+    let output = format!("Output: {}\n{footer}Process Group PGID: 1", end.output);
+    let mut call = shell(id, &output, end.output);
+    call["args"]["command"] = json!(command);
+    vec![model(&format!("call {id}"), "", json!([call]))]
 }
 
 /// Any record, of a few ids and texts.

@@ -48,6 +48,11 @@ pub(crate) fn prompt_lines(_id: usize, text: &str) -> Vec<Value> {
     vec![prompt(text)]
 }
 
+/// A command, and its end.
+pub(crate) fn command_lines(id: &str, command: &str, end: super::CommandEnd<'_>) -> Vec<Value> {
+    vec![shell(id, command, json!(end.exit_code), end.output)]
+}
+
 /// Any record, of a few ids and texts.
 pub(crate) fn any_record() -> BoxedStrategy<Value> {
     let (id, text) = (super::ID, super::TEXT);
@@ -124,9 +129,9 @@ fn t13_t14_how_a_command_ended() {
     }
 }
 
-/// What was done to files, one by one or by a patch.
+/// T17: what was done to files, one by one or by a patch.
 #[test]
-fn edits_and_files() {
+fn t17_edits_and_files() {
     let files = json!([
         { "filePath": "/r/c.py", "relativePath": "c.py", "type": "add", "patch": "@@ -0,0 +1 @@\n+x = 1\n" },
         { "filePath": "/r/d.py", "relativePath": "d.py", "type": "update", "patch": "@@ -1 +1 @@\n-# a\n+# b\n" },
@@ -288,6 +293,11 @@ fn a_session_is_read_from_the_database_and_nothing_is_written() {
     let sessions = transcript::sessions(&database).into_iter().map(|session| session.id);
     assert_eq!(sessions.collect::<Vec<_>>(), ["ses_main", "ses_other"]);
     assert_eq!(transcript::stored_session(&database.join("ses_other")).unwrap().folder, Some("/r".into()));
+    // Whoever waits for more of it waits for the database and its log.
+    let log = format!("{}-wal", database.display());
+    assert_eq!(transcript::written_files(&database.join("ses_main")), [database.clone(), log.into()]);
+    let paths = [database.join("ses_main"), database.clone(), folder.path().join("none.db/ses_main")];
+    assert_eq!(paths.map(|path| transcript::is_there(&path)), [true, true, false]);
 }
 
 /// T6: a sub-agent's session lies beside that of its parent, and its calls count for the parent's turn.

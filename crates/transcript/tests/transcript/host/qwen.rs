@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use transcript::{Agent, Extent, Kind, Options, Outcome, Reading};
 
 use super::claude;
-use crate::write::{call as made, prompt_of, read};
+use crate::write::{call as made, lines, prompt_of, read};
 
 pub(crate) fn record(kind: &str, provenance: &str, parts: Value) -> Value {
     json!({
@@ -42,6 +42,13 @@ pub(crate) fn shell(exit_code: Value, outcome: &str, output: &str) -> Value {
 /// The lines of one prompt.
 pub(crate) fn prompt_lines(_id: usize, text: &str) -> Vec<Value> {
     vec![prompt(text)]
+}
+
+/// A command, and its end.
+pub(crate) fn command_lines(id: &str, command: &str, end: super::CommandEnd<'_>) -> Vec<Value> {
+    let outcome = if end.exit_code == 0 { "completed" } else { "failed" };
+    let shown = shell(json!(end.exit_code), outcome, end.output);
+    vec![run(id, command), result(id, "success", end.output, shown)]
 }
 
 /// Any record, of a few ids and texts.
@@ -127,7 +134,7 @@ fn t13_t14_how_a_command_ended() {
 
 /// What was done to a file is read from the whole texts, where the client has them.
 #[test]
-fn edits_and_files() {
+fn t17_edits_and_files() {
     let display = json!({
         "fileDiff": "", "fileName": "a.py", "filePath": "/r/a.py", "originalContent": "# a\n", "newContent": "# b\n",
     });
@@ -181,4 +188,39 @@ fn l16_its_lines_are_not_claude_codes() {
     };
     assert_eq!(detected(&[prompt("go"), said("done")]).agent, Some(Agent::Qwen));
     assert_eq!(detected(&[claude::prompt("go"), claude::said("done")]).agent, Some(Agent::Claude));
+}
+
+/// T6: sub-agents write into a folder beside the sessions, and their results have no status.
+#[test]
+fn t6_the_files_of_sub_agents_are_read() {
+    let project = tempfile::tempdir().unwrap();
+    let (chats, agents) = (project.path().join("chats"), project.path().join("subagents/s"));
+    for folder in [&chats, &agents] {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    std::fs::write(chats.join("s.jsonl"), lines(&[prompt("go"), call("a", "agent", json!({}))])).unwrap();
+    let footer =
+        |code: i32| format!("Command: pytest\nOutput: x\nError: (none)\nExit Code: {code}\nSignal: (none)");
+    let ended = |id: &str, code: i32| {
+        let mut record = result(id, "", &footer(code), json!(null));
+        record["toolCallResult"] = json!({ "callId": id, "durationMs": 434 });
+        record
+    };
+    let records = [run("good", "pytest"), ended("good", 0), run("bad", "pytest"), ended("bad", 3)];
+    std::fs::write(agents.join("agent-general.jsonl"), lines(&records)).unwrap();
+    let reading = transcript::read(&chats.join("s.jsonl"), &Options::default());
+    let seen: Vec<_> = reading
+        .calls
+        .iter()
+        .map(|call| (call.id.as_str(), call.subagent.as_deref(), call.outcome, call.exit_code))
+        .collect();
+    let general = Some("general");
+    assert_eq!(
+        seen,
+        [
+            ("a", None, Outcome::Unknown, None),
+            ("good", general, Outcome::Ok, Some(0)),
+            ("bad", general, Outcome::Error, Some(3)),
+        ]
+    );
 }

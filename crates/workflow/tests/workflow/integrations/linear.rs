@@ -146,25 +146,25 @@ fn errors_of_graphql_are_understood_whatever_their_status() {
     for (deed, message, times) in [
         (says(401, "AUTHENTICATION_ERROR"), "Linear does not accept the token (HTTP 401)", 1),
         (says(200, "AUTHENTICATION_ERROR"), "Linear does not accept the token (HTTP 200)", 1),
-        (says(400, "RATELIMITED"), "Linear was asked too often (HTTP 400)", 4),
-        (says(400, "ENTITY_NOT_FOUND"), "Linear does not know what was asked for: It is so", 1),
+        (says(400, "RATELIMITED"), "Linear got too many requests (HTTP 400)", 4),
+        (says(400, "ENTITY_NOT_FOUND"), "Linear did not find what was requested: It is so", 1),
         (
             graphql_error(200, "INPUT_ERROR", "Entity not found: Issue"),
-            "Linear does not know what was asked for: Entity not found: Issue",
+            "Linear did not find what was requested: Entity not found: Issue",
             1,
         ),
         (says(400, "INVALID_INPUT"), "Linear answered with HTTP 400: It is so", 1),
-        (says(200, "INTERNAL_SERVER_ERROR"), "Linear has trouble of its own (HTTP 200)", 4),
-        (answer(429, "{}"), "Linear was asked too often (HTTP 429)", 4),
-        (answer(500, "oops"), "Linear has trouble of its own (HTTP 500)", 4),
-        (answer(200, "<html>"), "what Linear answered was not understood", 4),
-        (answer(200, "{}"), "what Linear answered was not understood", 4),
+        (says(200, "INTERNAL_SERVER_ERROR"), "Linear has an internal problem (HTTP 200)", 4),
+        (answer(429, "{}"), "Linear got too many requests (HTTP 429)", 4),
+        (answer(500, "oops"), "Linear has an internal problem (HTTP 500)", 4),
+        (answer(200, "<html>"), "the answer of Linear was not understood", 4),
+        (answer(200, "{}"), "the answer of Linear was not understood", 4),
         (
             answer(200, r#"{"data": {"issue": null}}"#),
-            "Linear does not know what was asked for: there is no issue BAS-6",
+            "Linear did not find what was requested: there is no issue BAS-6",
             1,
         ),
-        (answer(404, "Not found"), "Linear does not know what was asked for: Not found", 1),
+        (answer(404, "Not found"), "Linear did not find what was requested: Not found", 1),
     ] {
         let server = Server::new(vec![deed]);
         let error = told(&service(&server.url), None, &[news(IssueProgress::Begun)]).unwrap_err();
@@ -257,7 +257,7 @@ fn nothing_is_created_unseen() {
     let linear = Linear { client: &client, service: &service, retry: &retry };
     for tried_before in [false, true] {
         let error = linear.create_issue(&NEW, tried_before).unwrap_err();
-        assert_eq!(error.to_string(), "Linear has trouble of its own (HTTP 500)");
+        assert_eq!(error.to_string(), "Linear has an internal problem (HTTP 500)");
     }
     assert_eq!(server.requests().iter().filter(|kind| *kind == "create").count(), 1);
 }
@@ -279,7 +279,7 @@ fn what_cannot_be_created_is_told_in_one_sentence() {
         (
             refused(asked_to_wait("3600", None), "create"),
             "Basecamp",
-            "Linear was asked too often (HTTP 429); it asks to wait 1 h 0 min",
+            "Linear got too many requests (HTTP 429); it asks to wait 1 h 0 min",
         ),
         (refused(answer(403, ""), "teams"), "Basecamp", "Linear does not accept the token (HTTP 403)"),
     ] {
@@ -312,7 +312,7 @@ fn the_intent_is_kept_before_it_is_sent() {
         let linear = Linear { client: &client, service: &service, retry: &retry };
         state.create_issue(&name, &wanted, &linear, minute(1))
     };
-    assert_eq!(create(server.url()).unwrap_err().to_string(), "Linear has trouble of its own (HTTP 503)");
+    assert_eq!(create(server.url()).unwrap_err().to_string(), "Linear has an internal problem (HTTP 503)");
     let intended = state.load(&name).unwrap().workflow.unwrap().issue_record();
     assert_eq!((intended.title.as_deref(), &intended.issue), (Some("Parse dates"), &None));
     let expected = json!({"id": intended.id, "title": "Parse dates"});

@@ -154,7 +154,7 @@ fn the_time_is_over_at_some_point() {
     let tries = (0..12).map(|doubled| Duration::from_millis(60 << doubled));
     let mut previews = tries.map(|time| waited_for(&service(&server.url), time).0);
     let preview = previews.find(|preview| *preview == built).unwrap();
-    assert!(preview.trouble().unwrap().starts_with("The preview deployment is not ready in time"));
+    assert!(preview.trouble().unwrap().starts_with("The preview deployment was not ready in time"));
 }
 
 /// 401 and 404 do not get better by asking again.
@@ -166,7 +166,7 @@ fn a_refused_token_and_an_unknown_project_are_final() {
     assert_eq!(server.asked().len(), 1);
     let server =
         Server::new(vec![answer(404, r#"{"error": {"code": "not_found", "message": "Project not found"}}"#)]);
-    assert_eq!(error(&server), "Vercel does not know what was asked for: Project not found");
+    assert_eq!(error(&server), "Vercel did not find what was requested: Project not found");
     assert_eq!(server.asked().len(), 1);
 }
 
@@ -182,7 +182,7 @@ fn too_many_requests_are_tried_again_when_the_server_says() {
     assert_eq!(server.asked().len(), 2);
     // A pause that is longer than there is time is not begun.
     let server = Server::new(vec![busy("3600")]);
-    assert_eq!(error(&server), "Vercel was asked too often (HTTP 429); it asks to wait 1 h 0 min");
+    assert_eq!(error(&server), "Vercel got too many requests (HTTP 429); it asks to wait 1 h 0 min");
     assert_eq!(server.asked().len(), 1);
 }
 
@@ -191,7 +191,7 @@ fn trouble_of_the_server_is_tried_again_and_not_for_ever() {
     let server = Server::new(vec![answer(500, "oops"), answer(503, "oops"), listed(&[deployment("READY")])]);
     assert!(matches!(waited(&server).0, Preview::Ready { .. }));
     let server = Server::new(vec![answer(500, "oops")]);
-    assert_eq!(error(&server), "Vercel has trouble of its own (HTTP 500)");
+    assert_eq!(error(&server), "Vercel has an internal problem (HTTP 500)");
     assert_eq!(server.asked().len(), 4);
 }
 
@@ -218,10 +218,10 @@ fn garbage_and_broken_connections_are_tried_again_and_told() {
         assert!(matches!(waited(&server).0, Preview::Ready { .. }), "{deed:?}");
     }
     insta::assert_snapshot!(all.join("\n"), @"
-    what Vercel answered was not understood
-    what Vercel answered was not understood
-    what Vercel answered was not understood
-    [server] cannot be reached: the connection broke off
+    the answer of Vercel was not understood
+    the answer of Vercel was not understood
+    the answer of Vercel was not understood
+    [server] cannot be reached: the connection was interrupted
     [server] cannot be reached
     [server] cannot be reached: what it sent is not HTTP
     ");
@@ -241,7 +241,10 @@ fn a_server_that_never_answers_is_left() {
 fn without_a_network_there_is_one_sentence() {
     let (preview, _) = waited_for(&service(&nobody()), Duration::from_secs(20));
     let trouble = preview.trouble().unwrap();
-    assert!(trouble.starts_with("The preview deployment is not known: http://127.0.0.1:"), "{trouble}");
+    assert!(
+        trouble.starts_with("The state of the preview deployment is unknown: http://127.0.0.1:"),
+        "{trouble}"
+    );
     assert!(trouble.ends_with("cannot be reached: the connection was refused"), "{trouble}");
 }
 
@@ -261,7 +264,7 @@ fn redirects_are_not_followed() {
 #[test]
 fn an_endless_answer_is_cut_off() {
     let server = Server::new(vec![answer(200, "x".repeat(5 * 1024 * 1024))]);
-    assert!(error(&server).ends_with("sent more than an answer of its kind has"));
+    assert!(error(&server).ends_with(" is too large"));
 }
 
 /// A token with a line break, as copied from a file, is not sent and not shown.
@@ -270,6 +273,6 @@ fn a_broken_token_is_told_without_it() {
     let server = Server::new(vec![listed(&[])]);
     let broken = Service { token: Secret::new("tok\nen"), ..service(&server.url) };
     let told = waited_for(&broken, Duration::from_secs(5)).0.trouble().unwrap();
-    insta::assert_snapshot!(sandbox::redacted(told), @"The preview deployment is not known: http://[server] cannot be asked: the URL, the token or the secret holds characters that cannot be sent");
+    insta::assert_snapshot!(sandbox::redacted(told), @"The state of the preview deployment is unknown: no request can be sent to http://[server]: the URL, the token or the secret holds characters that cannot be sent");
     assert!(server.asked().is_empty());
 }

@@ -80,10 +80,10 @@ fn mistakes_are_noted_and_cost_only_their_own_field() {
     let notes = settings.notes.join("\n");
     insta::assert_snapshot!(notes, @"
     `linear` in `.claude/config/integrations.json` is not an object, and is ignored
-    `vercel.enabled` in `.claude/config/integrations.json` has to be `true` or `false`; it counts as false
-    `vercel.preview_timeout_ms` in `.claude/config/integrations.json` has to be a number of milliseconds; it counts as 300000
-    `vercel.require_preview_sucess` in `.claude/config/integrations.json` is not known: did you mean `require_preview_success`?
-    `vercell` in `.claude/config/integrations.json` is not known: did you mean `vercel`?
+    `vercel.enabled` in `.claude/config/integrations.json` must be `true` or `false`; false is used instead
+    `vercel.preview_timeout_ms` in `.claude/config/integrations.json` must be a number of milliseconds; 300000 is used instead
+    `vercel.require_preview_sucess` in `.claude/config/integrations.json` is unknown: did you mean `require_preview_success`?
+    `vercell` in `.claude/config/integrations.json` is unknown: did you mean `vercel`?
     ");
     let long = RepositorySettings::of(json!({"vercel": {"preview_timeout_ms": u64::MAX}}));
     assert_eq!(long.vercel.preview_timeout, Duration::from_secs(3600));
@@ -101,14 +101,14 @@ fn bad_files_are_refused_in_one_sentence() {
     std::fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
     let error = RepositorySettings::read(root.path()).unwrap_err().to_string();
-    assert!(error.ends_with("the link leads out of the repository"), "{error}");
+    assert!(error.ends_with("the link points outside the repository"), "{error}");
     let elsewhere = tempfile::tempdir().unwrap();
     std::fs::create_dir(elsewhere.path().join("config")).unwrap();
     std::fs::write(elsewhere.path().join("config/integrations.json"), "{}").unwrap();
     let inside_out = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(elsewhere.path(), inside_out.path().join(".claude")).unwrap();
     let error = RepositorySettings::read(inside_out.path()).unwrap_err().to_string();
-    assert!(error.ends_with("the link leads out of the repository"), "a folder: {error}");
+    assert!(error.ends_with("the link points outside the repository"), "a folder: {error}");
     std::fs::remove_file(&path).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
     let error = RepositorySettings::read(root.path()).unwrap_err().to_string();
@@ -176,7 +176,7 @@ fn the_environment_switches_on_and_overrides() {
 fn secrets_are_not_shown() {
     let settings = UserSettings::read(CONFIG, &FromEnvironment::default()).unwrap();
     let shown = format!("{settings:?}");
-    insta::assert_snapshot!(shown, @r#"UserSettings { vercel: On(Service { endpoint: Endpoint(https://api.vercel.com), token: Secret(…), project: Some("web"), team: None }), linear: NoToken, webhooks: [Webhook { endpoint: Endpoint(https://hooks.slack.com), format: Slack, secret: None }, Webhook { endpoint: Endpoint(https://example.org), format: Generic, secret: Some(Secret(…)) }], run_end: RunEnd { webhooks: false, desktop: false, command: [] } }"#);
+    insta::assert_snapshot!(shown, @r#"UserSettings { vercel: On(Service { endpoint: Endpoint(https://api.vercel.com), token: Secret(…), project: Some("web"), team: None }), linear: NoToken, webhooks: [Webhook { endpoint: Endpoint(https://hooks.slack.com), format: Slack, secret: None }, Webhook { endpoint: Endpoint(https://example.org), format: Generic, secret: Some(Secret(…)) }], run_end: NotificationWays { webhooks: false, desktop: false, command: [] }, session_waits: NotificationWays { webhooks: false, desktop: false, command: [] } }"#);
     for (text, said) in [
         (
             "[integrations.linear]\nenabled = true\ntoken = lin_api_very_secret\n",
@@ -195,11 +195,11 @@ fn secrets_are_not_shown() {
         (
             "integrations.webhook = [{secret = \"very_secret\", format = \"slakc\"}]\n",
             "config.toml:1:25: `webhook` has no `url`\n\
-             config.toml:1:59: `format` is none of slack, generic; did you mean `slack`?",
+             config.toml:1:59: `format` is not one of slack, generic; did you mean `slack`?",
         ),
     ] {
         let error = UserSettings::read(text, &FromEnvironment::default()).unwrap_err().to_string();
-        assert_eq!(error, format!("`[integrations]` is not understood: {said}"), "{text}");
+        assert_eq!(error, format!("`[integrations]` has mistakes: {said}"), "{text}");
     }
 }
 

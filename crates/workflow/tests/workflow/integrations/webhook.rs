@@ -109,10 +109,10 @@ fn a_second_attempt_is_the_same_delivery() {
 #[test]
 fn a_webhook_that_is_gone_is_told_without_its_path() {
     for (deed, message) in [
-        (answer(404, "no_service"), "the webhook does not know what was asked for: no_service"),
+        (answer(404, "no_service"), "the webhook did not find what was requested: no_service"),
         (answer(410, "channel_is_archived"), "the webhook answered with HTTP 410: channel_is_archived"),
         (answer(403, "invalid_token"), "the webhook does not accept the token (HTTP 403)"),
-        (answer(500, ""), "the webhook has trouble of its own (HTTP 500)"),
+        (answer(500, ""), "the webhook has an internal problem (HTTP 500)"),
     ] {
         let server = Server::new(vec![deed]);
         let webhook = webhook(&server.url, WebhookFormat::Slack, None);

@@ -17,11 +17,12 @@ const WORK: &str = r#"set -e
 digest=$({
     echo "$@" "$MORE" "$(basename "$PWD")"
     test -z "$SIDE" || cat "$SIDE"
+    test -z "$CHECKSTONE_INPUTS" || grep -v '"path":' "$CHECKSTONE_INPUTS"
     for name in $(env | grep -o '^CHECKSTONE_INPUT_[A-Z0-9_]*' | sort); do
         path=$(printenv "$name")
         case $name in
             *_GATHERED*) xargs cat < "$path" ;;
-            *_FOLDER*) (cd "$path" && find . -type d -empty && find . -type f | sort | xargs cat) ;;
+            *_FOLDER*) (cd "$path" && find . -type d -empty && find . -type f | sort && find . -type f | sort | xargs cat) ;;
             *) cat "$path"; if test -x "$path"; then echo executable; fi ;;
         esac
     done
@@ -46,11 +47,13 @@ for part in $(seq $((digest % 2 + 1))); do echo "$digest" > "parts/part$part"; d
 const WRAPPED: &str = "import subprocess, sys\nimport study_code\n\
     sys.exit(subprocess.call(['sh', 'work.sh', *sys.argv[1:], str(study_code.number)]))\n";
 
-/// The same in Python, with what the cells before it left in the session. An attempt that fails leaves something as well.
+/// The same in Python, with what the cells before it left in the session. An attempt that fails leaves something as well. Each
+/// time it leaves a mark that no other one has, and says which ones it found.
 const CELL: &str = r#"
-import os, random, zlib
+import os, random, sys, uuid, zlib
 from pathlib import Path
 from study_code import number
+marks = globals().get('marks', []) + [uuid.uuid4().hex]
 left = globals().get('left', [])
 count = globals().get('count', 0) + 1
 flaky = Path(os.environ.get('FLAKY', 'nothing'))
@@ -58,6 +61,10 @@ if flaky.exists():
     flaky.unlink()
     raise RuntimeError('not yet')
 given = ['VALUE', '{params.one}', number, os.environ['MORE'], Path.cwd().name, count, random.random(), *left]
+given.append(Path(sys.executable).name)
+if 'CHECKSTONE_INPUTS' in os.environ:
+    described = Path(os.environ['CHECKSTONE_INPUTS']).read_text().splitlines()
+    given += [line for line in described if '"path":' not in line]
 if 'SIDE' in os.environ:
     given.append(Path(os.environ['SIDE']).read_text())
 for name in sorted(name for name in os.environ if name.startswith('CHECKSTONE_INPUT_')):
@@ -65,7 +72,7 @@ for name in sorted(name for name in os.environ if name.startswith('CHECKSTONE_IN
     if '_GATHERED' in name:
         given += [Path(line).read_text() for line in path.read_text().splitlines()]
     elif '_FOLDER' in name:
-        given += [file.read_text() for file in sorted(path.rglob('*')) if file.is_file()]
+        given += [(file.name, file.read_text()) for file in sorted(path.rglob('*')) if file.is_file()]
     else:
         given.append(path.read_text())
 digest = zlib.crc32(repr(given).encode())
@@ -73,6 +80,7 @@ left = left + [digest]
 if 'WRITES' in os.environ:
     Path(os.environ['WRITES']).write_text(str(digest))
 folder = Path(os.environ['CHECKSTONE_ARTIFACT_DIR'])
+(folder / 'found.txt').write_text(' '.join(marks))
 (folder / 'out.txt').write_text(f'{digest} after {len(left)}\n')
 (folder / 'lines.txt').write_text(''.join(f'line{number}.{digest}\n' for number in range(digest % 3 + 1)))
 (folder / 'parts').mkdir()
@@ -130,6 +138,10 @@ struct SketchStage {
     is_flaky: bool,
     is_slow: bool,
     is_in_folder: bool,
+    /// Its instances make the same, whatever they are run for.
+    is_same_for_all: bool,
+    /// Declares an output that it does not write.
+    lacks_output: bool,
 }
 
 pub(super) struct Sketch {
@@ -138,6 +150,8 @@ pub(super) struct Sketch {
     set: BTreeMap<&'static str, String>,
     files: [u64; 3],
     folder: Vec<u64>,
+    /// The number of the first file in there, which is its name.
+    first_name: usize,
     /// Whether the first of the files can be executed, and whether the folder has one without files in it.
     is_executable: bool,
     has_empty_folder: bool,
@@ -146,10 +160,37 @@ pub(super) struct Sketch {
     module: u64,
     seed: u64,
     has_python: bool,
+    /// Of two names of the same one.
+    interpreter: &'static str,
+    has_variables: bool,
+    /// What the program overlooks on purpose.
+    planted: Option<String>,
+}
+
+/// What can change of the files of the project.
+#[derive(Clone, Copy)]
+enum FileEdit {
+    Content(usize),
+    Executable,
+    /// Of the folder: its files, what they are called, and whether it has a folder without files.
+    Folder,
+    Name,
+    EmptyFolder,
+    List,
+    Script,
+    Module,
+}
+
+/// What the environment of Python has, twice.
+const INTERPRETERS: [&str; 2] = ["python", "python3"];
+
+/// Another one of the first four.
+fn another(random: &mut Random, than: u64) -> u64 {
+    (than + 1 + random.below(3)) % 4
 }
 
 impl Sketch {
-    pub(super) fn new(random: &mut Random) -> Self {
+    pub(super) fn new(random: &mut Random, planted: Option<&str>) -> Self {
         let mut sketch = Self {
             stages: Vec::new(),
             parameters: BTreeMap::from([
@@ -160,6 +201,7 @@ impl Sketch {
             set: BTreeMap::new(),
             files: [0, 1, 2],
             folder: vec![7],
+            first_name: 0,
             is_executable: false,
             has_empty_folder: false,
             list: vec![1, 2],
@@ -167,6 +209,9 @@ impl Sketch {
             module: 0,
             seed: 0,
             has_python: cfg!(feature = "python") && random.below(3) == 0,
+            interpreter: "python3",
+            has_variables: true,
+            planted: planted.map(str::to_owned),
         };
         for _ in 0..2 + random.below(4) {
             sketch.add_stage(random);
@@ -213,7 +258,7 @@ impl Sketch {
         let means = match (random.below(6), self.has_python) {
             (0..3, true) => Means::Cell,
             (3, true) => Means::CellFile,
-            (4, _) => Means::Wrapped,
+            (4, _) | (3, false) => Means::Wrapped,
             _ => Means::Shell,
         };
         self.stages.push(SketchStage {
@@ -234,6 +279,8 @@ impl Sketch {
             is_flaky: random.below(5) == 0,
             is_slow: random.below(3) == 0,
             is_in_folder: random.below(6) == 0,
+            is_same_for_all: random.below(2) == 0,
+            lacks_output: false,
         });
     }
 
@@ -247,6 +294,42 @@ impl Sketch {
         let is_always =
             |of: usize| self.stages.iter().any(|stage| stage.number == of && self.runs_always(stage));
         stage.when.is_none() && read.all(is_always)
+    }
+
+    /// Lets one stage that cannot be left out declare an output that it does not write, and says which.
+    pub(super) fn declare_too_much(&mut self, random: &mut Random) -> Option<usize> {
+        let any = usize::try_from(random.below(u64::try_from(self.stages.len()).unwrap())).unwrap();
+        let place = Some(any).filter(|any| self.runs_always(&self.stages[*any]))?;
+        self.stages[place].lacks_output = true;
+        Some(self.stages[place].number)
+    }
+
+    pub(super) fn declare_enough(&mut self) {
+        self.stages.iter_mut().for_each(|stage| stage.lacks_output = false);
+    }
+
+    /// Changes all cells; whether there are any.
+    pub(super) fn change_cells(&mut self, random: &mut Random) -> bool {
+        let mut has_cells = false;
+        for cell in self.stages.iter_mut().filter(|stage| stage.means.is_python()) {
+            cell.value = another(random, cell.value);
+            has_cells = true;
+        }
+        has_cells
+    }
+
+    pub(super) fn change_last_cell(&mut self, random: &mut Random) {
+        let last = self.stages.iter_mut().rfind(|stage| stage.means.is_python());
+        last.into_iter().for_each(|last| last.value = another(random, last.value));
+    }
+
+    #[cfg(feature = "planted-faults")]
+    pub(super) fn may_have_cells(&self) -> bool {
+        self.has_python
+    }
+
+    pub(super) fn save_variables(&mut self, has_variables: bool) {
+        self.has_variables = has_variables;
     }
 
     fn is_many(&self, number: usize) -> bool {
@@ -268,12 +351,21 @@ impl Sketch {
         if self.has_python {
             command.env("VIRTUAL_ENV", environment());
         }
+        if let Some(planted) = &self.planted {
+            command.env("CHECKSTONE_PLANTED_FAULT", planted);
+        }
         command.env("LC_ALL", "C");
         command
     }
 
     pub(super) fn plan(&self) -> String {
-        let mut text = format!("title = \"study\"\n[python]\nseed = {}\n[params]\n", self.seed);
+        let mut text = format!("title = \"study\"\n[python]\nseed = {}\n", self.seed);
+        #[cfg(feature = "python")]
+        if self.has_python {
+            let interpreter = environment().join("bin").join(self.interpreter);
+            writeln!(text, "interpreter = \"{}\"", interpreter.display()).unwrap();
+        }
+        writeln!(text, "variables = {}\n[params]", self.has_variables).unwrap();
         for (name, value) in &self.parameters {
             writeln!(text, "{name} = {value}").unwrap();
         }
@@ -288,9 +380,13 @@ impl Sketch {
     fn write_stage(&self, stage: &SketchStage, text: &mut String) {
         writeln!(text, "[[stage]]\nstageId = \"{}\"", Self::id(stage.number)).unwrap();
         *text += "goal = \"Make what the others read\"\nretries = 2\n";
-        *text += OUTPUTS;
+        match stage.lacks_output {
+            true => *text += &OUTPUTS.replace(" }", ", none = \"none.txt\" }"),
+            false => *text += OUTPUTS,
+        }
         let own = match stage.each {
             Each::One => "",
+            _ if stage.is_same_for_all => "",
             _ => "{params.x}",
         };
         let value = format!("{}-{own}", stage.value);
@@ -390,9 +486,9 @@ impl Sketch {
             true => std::fs::create_dir_all(&empty).unwrap(),
             false => drop(std::fs::remove_dir(&empty)),
         }
-        for number in 0..3 {
+        for number in 0..5_usize {
             let path = project.path(&format!("raw/{number}"));
-            match self.folder.get(number) {
+            match number.checked_sub(self.first_name).and_then(|place| self.folder.get(place)) {
                 Some(content) => write(&format!("raw/{number}"), &format!("{content}\n")),
                 None => drop(std::fs::remove_file(path)),
             }
@@ -404,41 +500,63 @@ impl Sketch {
 
     /// Changes something that stages read or run while they are at it, and says what.
     pub(super) fn edit_files(&mut self, random: &mut Random) -> String {
-        let value = random.below(4);
-        match random.below(10) {
-            6 => {
+        let edits = self.file_edits();
+        let any = usize::try_from(random.below(u64::try_from(edits.len()).unwrap())).unwrap();
+        match edits[any] {
+            FileEdit::Executable => {
                 self.is_executable ^= true;
                 "file 0 can be executed, or no longer".to_owned()
             }
-            7 => {
+            FileEdit::EmptyFolder => {
                 self.has_empty_folder ^= true;
                 "the folder has an empty one, or no longer".to_owned()
             }
-            0 | 1 => {
-                let file = usize::try_from(random.below(3)).unwrap();
-                self.files[file] = value;
-                format!("file {file} is {value}")
+            FileEdit::Name => {
+                self.first_name = (self.first_name + 1) % 3;
+                format!("the first file in the folder is called {}", self.first_name)
             }
-            2 => {
+            FileEdit::Folder => {
                 self.folder = (0..1 + random.below(3)).map(|_| random.below(3)).collect();
                 format!("the folder has {:?}", self.folder)
             }
-            3 => {
-                self.list = (0..=value).map(|_| random.below(5)).collect();
+            FileEdit::Content(file) => {
+                self.files[file] = another(random, self.files[file]);
+                format!("file {file} is {}", self.files[file])
+            }
+            FileEdit::List => {
+                self.list = (0..=random.below(4)).map(|_| random.below(5)).collect();
                 // No two instances are run for the same.
                 self.list.sort_unstable();
                 self.list.dedup();
                 format!("the list is {:?}", self.list)
             }
-            4 => {
-                self.script = value;
-                format!("the script is {value}")
+            FileEdit::Script => {
+                self.script = another(random, self.script);
+                format!("the script is {}", self.script)
             }
-            _ => {
-                self.module = value;
-                format!("the module is {value}")
+            FileEdit::Module => {
+                self.module = another(random, self.module);
+                format!("the module is {}", self.module)
             }
         }
+    }
+
+    /// Those that some stage would show.
+    fn file_edits(&self) -> Vec<FileEdit> {
+        let mut edits = vec![FileEdit::Script];
+        for stage in &self.stages {
+            edits.extend((stage.means != Means::Shell).then_some(FileEdit::Module));
+            edits.extend(matches!(stage.each, Each::ProjectLines).then_some(FileEdit::List));
+            for file in &stage.files {
+                match file {
+                    3 => edits.extend([FileEdit::Folder, FileEdit::Name, FileEdit::EmptyFolder]),
+                    0 => edits.extend([FileEdit::Content(0), FileEdit::Executable]),
+                    1 => edits.push(FileEdit::Content(1)),
+                    _ => edits.push(FileEdit::Content(2)),
+                }
+            }
+        }
+        edits
     }
 
     /// Changes something, and says what: often something of the stage that was begun last, which may be half done.
@@ -455,25 +573,30 @@ impl Sketch {
         let at = begun.unwrap_or(any);
         let value = random.below(4);
         let number = self.stages[at].number;
-        match random.below(if unread.is_empty() { 18 } else { 25 }) {
-            18..23 => {
+        match random.below(if unread.is_empty() { 20 } else { 29 }) {
+            20..25 => {
                 let stage = &mut self.stages[unread[any % unread.len()]];
-                stage.value = value;
-                format!("stage {} has the value {value}", stage.number)
+                stage.value = another(random, stage.value);
+                format!("stage {} has the value {}", stage.number, stage.value)
             }
             0..3 => {
-                self.stages[at].value = value;
-                format!("stage {number} has the value {value}")
+                let stage = &mut self.stages[at];
+                stage.value = another(random, stage.value);
+                format!("stage {number} has the value {}", stage.value)
             }
             3 => {
-                self.stages[at].more = value;
-                format!("the environment of stage {number} has {value}")
+                let stage = &mut self.stages[at];
+                stage.more = another(random, stage.more);
+                format!("the environment of stage {number} has {}", stage.more)
             }
             4..6 => {
                 let (name, value) = match random.below(3) {
                     0 => ("one", value.to_string()),
                     1 => ("flag", (value < 2).to_string()),
-                    _ => ("list", format!("{:?}", (0..=value).collect::<Vec<_>>())),
+                    _ => {
+                        let first = random.below(3);
+                        ("list", format!("{:?}", (first..=first + value).collect::<Vec<_>>()))
+                    }
                 };
                 let values = if random.below(2) == 0 { &mut self.set } else { &mut self.parameters };
                 values.insert(name, value.clone());
@@ -493,19 +616,30 @@ impl Sketch {
                 format!("stage {number} has another condition")
             }
             9 => {
-                self.stages[at].verified = (value > 0).then_some(value);
+                let before = self.stages[at].verified.unwrap_or(0);
+                self.stages[at].verified = Some(another(random, before)).filter(|value| *value > 0);
                 format!("stage {number} has another `verify`")
             }
             10 => {
                 self.stages[at].is_in_folder ^= true;
                 format!("stage {number} is run elsewhere")
             }
-            11 | 23.. if first_cell.is_some() => {
-                self.seed = value;
-                format!("the seed is {value}")
+            11 | 25 if first_cell.is_some() => {
+                self.seed = another(random, self.seed);
+                format!("the seed is {}", self.seed)
+            }
+            26 if first_cell.is_some() => {
+                let [one, other] = INTERPRETERS;
+                self.interpreter = if self.interpreter == one { other } else { one };
+                format!("the interpreter is {}", self.interpreter)
+            }
+            14 => {
+                self.stages[at].is_same_for_all ^= true;
+                format!("the instances of stage {number} make the same, or no longer")
             }
             12..14 => {
-                let published = project.path(&format!("reports/study/r1/{}", Self::id(number)));
+                let instance = if self.is_many(number) { "_a" } else { "" };
+                let published = project.path(&format!("reports/study/r1/{}{instance}", Self::id(number)));
                 match value {
                     0 => drop(std::fs::remove_dir_all(&published)),
                     1 => drop(std::fs::remove_file(published.join("out.txt"))),

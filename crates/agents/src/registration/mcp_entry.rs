@@ -1,0 +1,233 @@
+//! Our MCP server among those that a client starts: found, added, taken away, and everything else left as it is. Pure, as the edits of
+//! settings are: a text in, a text out. Where the file is and what an entry looks like is in the host's [`McpForm`].
+
+use serde_json::Value;
+use transcript::Agent;
+
+use super::layout::{Addition, applied};
+use super::own_call::is_our_name;
+use super::settings::{Settings, SettingsError, split_mark};
+use crate::host::{McpForm, McpText, host};
+
+/// What our server is called among the others.
+pub const NAME: &str = "checkstone";
+
+/// The one argument that our program is started with.
+const ARGUMENT: &str = "mcp";
+
+/// Whose server has our name in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum McpOwner {
+    Nobody,
+    /// Ours, with the program that it starts.
+    Ours(String),
+    Others,
+}
+
+/// Where one entry stands in a JSON text.
+struct JsonPlaces {
+    settings: Settings,
+    servers: Option<super::json_text::Member>,
+    own: Option<super::json_text::Member>,
+}
+
+/// Whose server the client would start under our name.
+pub fn owner(agent: Agent, form: &McpForm, text: &str) -> Result<McpOwner, SettingsError> {
+    let value = match form.text {
+        McpText::Json { servers, .. } => {
+            let (_, body) = split_mark(agent, text)?;
+            JsonPlaces::read(agent, servers, body)?.and_then(|places| places.value())
+        }
+        McpText::Toml { table } => {
+            let all: Value = toml::from_str(text).map_err(SettingsError::InvalidToml)?;
+            all.get(table).and_then(|servers| servers.get(NAME)).cloned()
+        }
+    };
+    Ok(value.map_or(McpOwner::Nobody, |value| match program(&value) {
+        Some(program) => McpOwner::Ours(program),
+        None => McpOwner::Others,
+    }))
+}
+
+/// The text with our server. The same text where somebody's has its name; ours gets the present program where the one that it starts is
+/// among `gone`.
+pub fn add(
+    agent: Agent,
+    form: &McpForm,
+    text: &str,
+    program: &str,
+    gone: &[String],
+) -> Result<String, SettingsError> {
+    let text = match owner(agent, form, text)? {
+        McpOwner::Nobody => text.to_owned(),
+        McpOwner::Ours(old) if gone.contains(&old) => remove(agent, form, text, Some(text))?,
+        McpOwner::Ours(_) | McpOwner::Others => return Ok(text.to_owned()),
+    };
+    match form.text {
+        McpText::Json { servers, entry } => add_json(agent, servers, &entry(program), &text),
+        McpText::Toml { table } => Ok(with_table(&text, table, program)),
+    }
+}
+
+/// The text without our server. A list of servers that gets empty by that goes too, unless it was there `before`.
+pub fn remove(
+    agent: Agent,
+    form: &McpForm,
+    text: &str,
+    before: Option<&str>,
+) -> Result<String, SettingsError> {
+    if !matches!(owner(agent, form, text)?, McpOwner::Ours(_)) {
+        return Ok(text.to_owned());
+    }
+    match form.text {
+        McpText::Json { servers, .. } => remove_json(agent, servers, text, before),
+        McpText::Toml { table } => without_table(text, table),
+    }
+}
+
+/// Whether nothing is left in a text.
+pub fn is_empty(form: &McpForm, text: &str) -> bool {
+    match form.text {
+        McpText::Json { .. } => {
+            text.trim().is_empty()
+                || serde_json::from_str(text).is_ok_and(|value: Value| value == serde_json::json!({}))
+        }
+        McpText::Toml { .. } => text.trim().is_empty(),
+    }
+}
+
+/// The program of an entry that starts us: a program with its arguments, or both as one list.
+fn program(entry: &Value) -> Option<String> {
+    let words = |value: &Value| -> Vec<String> {
+        match value {
+            Value::String(word) => vec![word.clone()],
+            Value::Array(words) => words.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            _ => Vec::new(),
+        }
+    };
+    let mut all = entry.get("command").map(words).unwrap_or_default();
+    all.extend(entry.get("args").map(words).unwrap_or_default());
+    match all.as_slice() {
+        [program, argument] if argument == ARGUMENT && is_our_name(program) => Some(program.clone()),
+        _ => None,
+    }
+}
+
+impl JsonPlaces {
+    /// `None` where there is nothing in the text at all.
+    fn read(agent: Agent, servers: &str, text: &str) -> Result<Option<Self>, SettingsError> {
+        let Some(settings) = Settings::read(agent, text)? else { return Ok(None) };
+        let whole = settings.json.members(&settings.json.whole());
+        let servers = settings.only_member(whole, servers)?;
+        if let Some(servers) = servers.as_ref().filter(|servers| !settings.json.is_object(&servers.value)) {
+            return Err(SettingsError::ServersNotAnObject { name: servers.name.clone() });
+        }
+        let entries = servers.as_ref().map(|servers| settings.json.members(&servers.value));
+        let own = settings.only_member(entries.unwrap_or_default(), NAME)?;
+        Ok(Some(Self { settings, servers, own }))
+    }
+
+    fn value(&self) -> Option<Value> {
+        let own = self.own.as_ref()?;
+        // What was checked as a whole is JSON in its parts.
+        Some(serde_json::from_str(self.settings.json.slice(&own.value)).unwrap_or_default())
+    }
+}
+
+fn add_json(agent: Agent, servers: &str, entry: &Value, text: &str) -> Result<String, SettingsError> {
+    let (mark, body) = split_mark(agent, text)?;
+    let Some(places) = JsonPlaces::read(agent, servers, body)? else {
+        return Ok(format!("{mark}{:#}\n", serde_json::json!({ servers: { NAME: entry } })));
+    };
+    let settings = &places.settings;
+    let (container, name, value) = match &places.servers {
+        Some(servers) => (servers.value.clone(), NAME, entry.clone()),
+        None => (settings.json.whole(), servers, serde_json::json!({ NAME: entry })),
+    };
+    let present: Vec<_> = settings.json.members(&container).into_iter().map(|member| member.range).collect();
+    let new = [(Some(name), Addition::Value(&value))];
+    let edits = settings.layout.append(&settings.json, &container, &present, &new);
+    Ok(format!("{mark}{}", applied(body, edits)))
+}
+
+fn remove_json(
+    agent: Agent,
+    servers: &str,
+    text: &str,
+    before: Option<&str>,
+) -> Result<String, SettingsError> {
+    let (mark, body) = split_mark(agent, text)?;
+    let Some(places) = JsonPlaces::read(agent, servers, body)? else { return Ok(text.to_owned()) };
+    let Some(list) = &places.servers else { return Ok(text.to_owned()) };
+    let settings = &places.settings;
+    let entries = settings.json.members(&list.value);
+    let was_there = before.is_some_and(|before| {
+        let body = split_mark(agent, before).map(|(_, body)| body);
+        let read = body.and_then(|body| JsonPlaces::read(agent, servers, body));
+        read.is_ok_and(|places| places.is_some_and(|places| places.servers.is_some()))
+    });
+    let (container, members, goes) = match entries.len() == 1 && !was_there {
+        true => {
+            let whole = settings.json.whole();
+            (whole.clone(), settings.json.members(&whole), servers)
+        }
+        false => (list.value.clone(), entries, NAME),
+    };
+    let marked: Vec<bool> = members.iter().map(|member| member.name == goes).collect();
+    let ranges: Vec<_> = members.into_iter().map(|member| member.range).collect();
+    let edits = settings.layout.take(&settings.json, &container, &ranges, &marked);
+    Ok(format!("{mark}{}", applied(body, edits)))
+}
+
+/// A table at the end of a TOML text belongs to nothing before it.
+fn with_table(text: &str, table: &str, program: &str) -> String {
+    let gap = match text {
+        "" => "",
+        text if text.ends_with("\n\n") => "",
+        text if text.ends_with('\n') => "\n",
+        _ => "\n\n",
+    };
+    // A string is written as in JSON.
+    let program = Value::from(program);
+    format!("{text}{gap}[{table}.{NAME}]\ncommand = {program}\nargs = [\"{ARGUMENT}\"]\n")
+}
+
+/// Takes out the lines of our table, and of tables in it. What is left must be all the rest.
+fn without_table(text: &str, table: &str) -> Result<String, SettingsError> {
+    let (ours, inside) = (format!("[{table}.{NAME}]"), format!("[{table}.{NAME}."));
+    let (mut kept, mut is_ours, mut owes_blank) = (String::with_capacity(text.len()), false, false);
+    for line in text.split_inclusive('\n') {
+        let start = line.trim();
+        if start.starts_with('[') {
+            is_ours = start.starts_with(&ours) || start.starts_with(&inside);
+            // One of the empty lines around it goes with it.
+            owes_blank = owes_blank || (is_ours && (kept.is_empty() || kept.ends_with("\n\n")));
+        }
+        let is_beside = start.is_empty() || start.starts_with('#');
+        if is_ours && start.is_empty() && owes_blank {
+            owes_blank = false;
+        } else if !is_ours || is_beside {
+            kept.push_str(line);
+        }
+    }
+    if owes_blank && kept.ends_with("\n\n") {
+        kept.pop();
+    }
+    let parsed = |text: &str| toml::from_str::<Value>(text).map_err(SettingsError::InvalidToml);
+    let mut expected = parsed(text)?;
+    if let Some(servers) = expected.get_mut(table).and_then(Value::as_object_mut) {
+        servers.remove(NAME);
+        if servers.is_empty() {
+            expected.as_object_mut().and_then(|all| all.remove(table));
+        }
+    }
+    match parsed(&kept) {
+        Ok(rest) if rest == expected => Ok(kept),
+        _ => Err(SettingsError::NotSurelyOurs { name: format!("{table}.{NAME}") }),
+    }
+}
+
+/// The form of a client that has MCP.
+pub fn form(agent: Agent) -> Option<&'static McpForm> {
+    host(agent).mcp.as_ref()
+}

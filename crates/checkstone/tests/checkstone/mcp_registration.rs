@@ -1,0 +1,96 @@
+//! `init --mcp`: the server is registered where each client looks for it, `uninstall` takes it back to the byte, and `doctor` looks.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use sandbox::contents;
+use serde_json::json;
+
+use crate::init::Home;
+
+const ALL: [&str; 7] = ["claude", "gemini", "codex", "qwen", "opencode", "copilot", "droid"];
+
+fn agents() -> Vec<&'static str> {
+    ALL.iter().flat_map(|agent| ["--agent", agent]).collect()
+}
+
+fn init(home: &Home) -> String {
+    home.succeeds(&[&["init", "--mcp", "--yes"], agents().as_slice()].concat())
+}
+
+/// A home whose clients were used before.
+fn used() -> Home {
+    let home = Home::new();
+    home.put(".claude.json", "{\n  \"numStartups\": 7,\n  \"mcpServers\": {\n    \"other\": {\n      \"command\": \"x\"\n    }\n  }\n}\n");
+    home.put(".gemini/settings.json", "{\"security\": {\"auth\": {}}}");
+    home.put(".codex/config.toml", "model = \"x\" # mine\n\n[mcp_servers.other]\ncommand = \"y\"\n");
+    home.put(".qwen/settings.json", "{}\n");
+    home
+}
+
+/// Every file, and what is in it.
+fn files(home: &Home) -> BTreeMap<PathBuf, Vec<u8>> {
+    let all = contents(&home.path("")).into_iter().filter(|(path, _)| path.is_file());
+    all.map(|(path, (bytes, _))| (path, bytes)).collect()
+}
+
+#[test]
+fn there_and_back_is_the_same_to_the_byte() {
+    for home in [Home::new(), used()] {
+        let before = files(&home);
+        init(&home);
+        let program = home.workplace.path("bin/checkstone");
+        let plain = json!({"command": program, "args": ["mcp"]});
+        assert_eq!(home.value(".gemini/settings.json")["mcpServers"]["checkstone"], plain);
+        assert_eq!(
+            home.value(".gemini/settings.json")["hooks"]["AfterAgent"][0]["hooks"][0]["type"],
+            "command"
+        );
+        assert_eq!(home.value(".claude.json")["mcpServers"]["checkstone"]["command"], json!(program));
+        assert_eq!(
+            home.value(".config/opencode/opencode.json")["mcp"]["checkstone"]["command"],
+            json!([program, "mcp"])
+        );
+        let codex =
+            format!("[mcp_servers.checkstone]\ncommand = \"{}\"\nargs = [\"mcp\"]\n", program.display());
+        assert!(home.read(".codex/config.toml").ends_with(&codex), "{}", home.read(".codex/config.toml"));
+        let once = files(&home);
+        init(&home);
+        assert_eq!(files(&home), once, "a second time changes nothing");
+        home.succeeds(&["uninstall", "--yes"]);
+        assert_eq!(files(&home), before);
+    }
+}
+
+/// Somebody changed the files since: only our own goes.
+#[test]
+fn what_others_added_since_stays() {
+    let home = used();
+    init(&home);
+    let text = home.read(".claude.json").replace("\"numStartups\": 7", "\"numStartups\": 8");
+    home.put(".claude.json", &text);
+    let codex = home.read(".codex/config.toml");
+    home.put(".codex/config.toml", format!("{codex}\n[mcp_servers.third]\ncommand = \"z\"\n"));
+    home.succeeds(&["uninstall", "--yes"]);
+    assert_eq!(
+        home.read(".claude.json"),
+        "{\n  \"numStartups\": 8,\n  \"mcpServers\": {\n    \"other\": {\n      \"command\": \"x\"\n    }\n  }\n}\n"
+    );
+    assert_eq!(
+        home.read(".codex/config.toml"),
+        "model = \"x\" # mine\n\n[mcp_servers.other]\ncommand = \"y\"\n\n[mcp_servers.third]\ncommand = \"z\"\n"
+    );
+}
+
+#[test]
+fn the_plan_and_the_result_are_told() {
+    let home = used();
+    home.put(".copilot/mcp-config.json", "{\"mcpServers\": {\"checkstone\": {\"command\": \"mine\"}}}");
+    home.put(".factory/mcp.json", "{\"mcpServers\": []}");
+    let arguments = [&["init", "--mcp", "--yes"], agents().as_slice()].concat();
+    insta::assert_snapshot!(home.told(&arguments));
+    std::fs::remove_file(home.workplace.path("bin/checkstone")).unwrap();
+    let doctor = home.run(&["doctor"]).stdout;
+    let said: Vec<&str> = doctor.lines().filter(|line| line.contains(" mcp ")).collect();
+    insta::assert_snapshot!(sandbox::redacted(said.join("\n")));
+}

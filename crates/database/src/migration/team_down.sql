@@ -1,0 +1,3 @@
+
+drop table checkstone.team_events;
+drop table checkstone.team_machines;

@@ -1,0 +1,18 @@
+//! Cursor: JSON lines, append only, by public descriptions of them; no file of the real program was seen. Messages with Claude Code's
+//! blocks in them, without ids, times and results: how a command ended is not in them.
+
+mod calls;
+mod normaliser;
+
+use super::HostFormat;
+
+pub(super) static FORMAT: HostFormat = HostFormat {
+    record: normaliser::record,
+    wrote: |line| {
+        let is_message = ["role", "message"].iter().all(|name| line.has(name)) && !line.has("type");
+        is_message || (line.is("turn_ended") && line.has("status"))
+    },
+    session_signs: &[r#""tool_use""#],
+    has_single_prompts: true,
+    ..HostFormat::BASE
+};
