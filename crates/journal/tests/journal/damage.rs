@@ -225,6 +225,7 @@ fn a_read_only_journal_is_told() {
     // The build folder may be out of reach of an ordinary user.
     let program = root.path().join("tests");
     fs_err::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    sandbox::make_executable(&program);
     let directory = root.path().join("state");
     let mut command = job_command(&program, &["read_only", directory.to_str().unwrap()]);
     if root.path().metadata().is_ok_and(|root| std::os::unix::fs::MetadataExt::uid(&root) == 0) {
