@@ -72,8 +72,7 @@ fn is_gone(process: &str) -> bool {
 fn a_trusted_check_proves_its_action_and_the_second_stop_shows_it() {
     let world = World::new(&policy("PATH=tools:$PATH pytest -q", "30s"));
     world.write("tools/pytest", "#!/bin/sh\ngrep -q 'a + b' calc.py && echo '2 passed in 0.01s'\n");
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(world.repository.join("tools/pytest"), mode).unwrap();
+    sandbox::make_executable(&world.repository.join("tools/pytest"));
     world.commit("a runner of tests");
     trust(&world);
     let mut session = Session::new(&world, "claude");
