@@ -51,9 +51,11 @@ pub(crate) fn run(arguments: &ProveArguments, printer: &Printer) -> Result<ExitC
     let end = watched_command::run(Command::new(program).args(rest).current_dir(&folder))
         .map_err(|error| CommandError::not_found(format!("cannot start `{program}`: {error}")))?;
     let ended = Timestamp::now();
+    let code = end.exit_code();
+    printer.keep(end.passed_on);
     if !end.status.success() {
         printer.warning(Warning::new("nothing is proven: the command did not succeed"));
-        return Ok(ExitCode::from(end.exit_code()));
+        return Ok(ExitCode::from(code));
     }
     let mut journal = journal_access::open_or_create(&journal_access::state_directory()?)?;
     let git = environment::git().within(GIT_LIMIT);
