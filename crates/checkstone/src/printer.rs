@@ -2,7 +2,7 @@
 //! reader that went away (`| head`) ends the output quietly; an answer that could not be written for another reason, such
 //! as a full disk, is an error of the command.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
@@ -34,13 +34,17 @@ pub(crate) struct Printer {
     verbosity: Verbosity,
     /// Shown while nothing else is printed.
     busy: Mutex<Option<BusyLine>>,
+    /// Whether stdout was a terminal at the start: one that was closed since cannot tell any more.
+    is_terminal: bool,
     /// Why stdout could not be written, the first time.
     unwritten: Mutex<Option<io::Error>>,
 }
 
 impl Printer {
     pub(crate) fn new(verbosity: Verbosity) -> Self {
-        Self { width: terminal_width(), verbosity, busy: Mutex::default(), unwritten: Mutex::default() }
+        let (busy, unwritten) = (Mutex::default(), Mutex::default());
+        let is_terminal = io::stdout().is_terminal();
+        Self { width: terminal_width(), verbosity, busy, is_terminal, unwritten }
     }
 
     pub(crate) fn is_quiet(&self) -> bool {
@@ -106,7 +110,8 @@ impl Printer {
     /// Whether it was written; if not, the reason is kept for the end of the command.
     pub(crate) fn keep(&self, written: io::Result<()>) -> bool {
         let Err(error) = written else { return true };
-        if error.kind() != io::ErrorKind::BrokenPipe {
+        // A terminal that was closed is a reader that went away, too.
+        if error.kind() != io::ErrorKind::BrokenPipe && !self.is_terminal {
             self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         }
         false
