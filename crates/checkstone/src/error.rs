@@ -45,7 +45,7 @@ const EXIT_CODES: [(u8, &str, &str); 8] = {
         (
             Environment as u8,
             "environment",
-            "no git, `HOME`, tmux or Python here, or the state directory cannot be used",
+            "no git, `HOME`, tmux or Python here, or the state directory or the output cannot be written",
         ),
         (Interrupted as u8, "interrupted", "interrupted with Ctrl-C"),
     ]
@@ -90,6 +90,12 @@ impl CommandError {
     /// This machine or account lacks something.
     pub(crate) fn environment(message: impl Display) -> Self {
         Self::of_kind(ErrorKind::Environment, message)
+    }
+
+    /// The answer did not reach its reader.
+    pub(crate) fn unwritten(error: &io::Error) -> Self {
+        Self::environment(format!("the output could not be written: {error}"))
+            .hint_at_room(error, "run the command again")
     }
 
     /// The person pressed Ctrl-C.

@@ -14,7 +14,8 @@ pub(crate) fn guard(hook: impl FnOnce() -> Option<String>, report: impl FnOnce(&
         let _ = seen.set(panic.location().map(ToString::to_string).unwrap_or_default());
     }));
     match panic::catch_unwind(AssertUnwindSafe(hook)) {
-        Ok(Some(decision)) => crate::printer::write_decision(&decision),
+        // A client that cannot be told anything stops as it would without us.
+        Ok(Some(decision)) => drop(crate::printer::write_whole(&decision)),
         Ok(None) => {}
         Err(_) => {
             let place = place.get().map(String::as_str).unwrap_or_default();

@@ -31,6 +31,9 @@ pub(crate) struct Record {
     after: String,
     /// The folder had to be made for the file.
     made_folder: bool,
+    /// The outermost of the folders that had to be made; older records do not have it.
+    #[serde(default)]
+    outermost_made: Option<PathBuf>,
 }
 
 /// The file as it was before `init`.
@@ -75,9 +78,19 @@ impl Record {
         (&hash(&text) == before).then_some(Before::Text(text))
     }
 
-    pub(crate) fn made_folder(&self) -> bool {
-        self.made_folder
+    /// The outermost folder that was made for the file.
+    fn outermost_made(&self) -> Option<&Path> {
+        let parent = self.file.parent().filter(|_| self.made_folder);
+        self.outermost_made.as_deref().or(parent)
     }
+}
+
+/// The outermost folder above the file that is ours: one that has to be made now, or that was made for any of our files.
+fn outermost_made(state: &Path, file: &Path) -> Option<PathBuf> {
+    let missing = file.ancestors().skip(1).take_while(|folder| !folder.exists()).last();
+    let records = all(state);
+    let made = records.iter().filter_map(Record::outermost_made).filter(|folder| file.starts_with(folder));
+    made.chain(missing).min_by_key(|folder| folder.components().count()).map(Path::to_owned)
 }
 
 /// Writes the text into the file: the record and the backup first. Where the backup is, if there was a file.
@@ -88,8 +101,7 @@ pub(crate) fn write_file(
     text: &str,
 ) -> Result<Option<PathBuf>, CommandError> {
     let old = of_file(state, owner, &file.path);
-    let made_folder = file.path.parent().is_some_and(|folder| !folder.exists())
-        || old.as_ref().is_some_and(Record::made_folder);
+    let outermost_made = outermost_made(state, &file.path);
     let before = match before(file, old.as_ref(), state) {
         Before::Absent => None,
         Before::Text(text) => {
@@ -105,7 +117,8 @@ pub(crate) fn write_file(
         file: file.path.clone(),
         before,
         after: hash(text),
-        made_folder,
+        made_folder: outermost_made.is_some(),
+        outermost_made,
     };
     let json = serde_json::to_string_pretty(&record)?;
     write(&record_path(state, owner, &file.path), &(json + "\n"))?;
@@ -127,15 +140,18 @@ pub(crate) fn take_back(
     file: &SettingsFile,
     after: &Before,
 ) -> Result<(), CommandError> {
-    let made_folder = of_file(state, owner, &file.path).is_some_and(|record| record.made_folder());
+    let record = of_file(state, owner, &file.path);
     match after {
         Before::Text(text) => file.write(text)?,
         Before::Absent => file.remove()?,
     }
     let _ = fs_err::remove_file(record_path(state, owner, &file.path));
-    if *after == Before::Absent && made_folder {
-        // Only where it is empty: then nothing but ours was ever in it.
-        let _ = file.path.parent().map(fs_err::remove_dir);
+    if *after == Before::Absent
+        && let Some(outermost) = record.as_ref().and_then(Record::outermost_made)
+    {
+        // Only those that are empty can be removed: then nothing but ours was ever in them.
+        let made = file.path.ancestors().skip(1).take_while(|folder| folder.starts_with(outermost));
+        made.map(fs_err::remove_dir).take_while(Result::is_ok).for_each(drop);
     }
     Ok(())
 }

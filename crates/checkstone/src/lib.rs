@@ -106,16 +106,19 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     if is_word(1, &["help"]) && is_word(2, &["--all"]) {
         let help = command_groups::help(&Arguments::command(), true, arguments::help_width());
-        Printer::new(Verbosity::Usual).data(&help);
-        return ExitCode::SUCCESS;
+        let printer = Printer::new(Verbosity::Usual);
+        printer.data(&help);
+        return answered(Ok(ExitCode::SUCCESS), &printer);
     }
     let matches = Arguments::grouped_command().try_get_matches_from(arguments);
     let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
         Err(error) => {
             // Help and version are answers, not errors; clap prints each where it belongs.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            let code = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            let printer = Printer::new(Verbosity::Usual);
+            printer.keep(error.print());
+            return answered(Ok(code), &printer);
         }
     };
     let printer = Printer::new(if arguments.quiet { Verbosity::Quiet } else { Verbosity::Usual });
@@ -170,6 +173,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         // Answered above, before anything could go wrong.
         Command::Hook(_) => Ok(ExitCode::SUCCESS),
     };
+    let result = delivered(result, &printer);
     match (&result, command) {
         // Asked for a yes or a no by scripts, which take 2 for neither.
         (Err(error), Command::Check(_) | Command::Verify(_)) => {
@@ -180,8 +184,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
+/// An answer that could not be written is none.
+fn delivered(result: Result<ExitCode, CommandError>, printer: &Printer) -> Result<ExitCode, CommandError> {
+    result.and_then(|code| printer.written().map(|()| code))
+}
+
 fn answered(result: Result<ExitCode, CommandError>, printer: &Printer) -> ExitCode {
-    result.unwrap_or_else(|error| {
+    delivered(result, printer).unwrap_or_else(|error| {
         printer.error(&error);
         error.kind().exit_code()
     })

@@ -1,7 +1,8 @@
 //! All output goes through here: data to stdout, everything else to stderr, colour only where it shows. A
-//! reader that went away (`| head`) ends the output quietly.
+//! reader that went away (`| head`) ends the output quietly; an answer that could not be written for another reason, such
+//! as a full disk, is an error of the command.
 
-use std::io::Write as _;
+use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
@@ -33,11 +34,17 @@ pub(crate) struct Printer {
     verbosity: Verbosity,
     /// Shown while nothing else is printed.
     busy: Mutex<Option<BusyLine>>,
+    /// Whether stdout was a terminal at the start: one that was closed since cannot tell any more.
+    is_terminal: bool,
+    /// Why stdout could not be written, the first time.
+    unwritten: Mutex<Option<io::Error>>,
 }
 
 impl Printer {
     pub(crate) fn new(verbosity: Verbosity) -> Self {
-        Self { width: terminal_width(), verbosity, busy: Mutex::default() }
+        let (busy, unwritten) = (Mutex::default(), Mutex::default());
+        let is_terminal = io::stdout().is_terminal();
+        Self { width: terminal_width(), verbosity, busy, is_terminal, unwritten }
     }
 
     pub(crate) fn is_quiet(&self) -> bool {
@@ -64,7 +71,7 @@ impl Printer {
     /// Data, exactly as it is.
     pub(crate) fn data(&self, text: &str) {
         self.end_work();
-        write_decision(text);
+        self.keep(write_whole(text));
     }
 
     /// What a command answers with `--json`, on one line.
@@ -97,7 +104,25 @@ impl Printer {
     pub(crate) fn line(&self, text: &str) -> bool {
         self.end_work();
         let mut stdout = anstream::stdout().lock();
-        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_ok()
+        self.keep(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
+    }
+
+    /// Whether it was written; if not, the reason is kept for the end of the command.
+    pub(crate) fn keep(&self, written: io::Result<()>) -> bool {
+        let Err(error) = written else { return true };
+        // A terminal that was closed is a reader that went away, too.
+        if error.kind() != io::ErrorKind::BrokenPipe && !self.is_terminal {
+            self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
+        false
+    }
+
+    /// What became of everything that was to be on stdout so far.
+    pub(crate) fn written(&self) -> Result<(), CommandError> {
+        match self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(error) => Err(CommandError::unwritten(&error)),
+            None => Ok(()),
+        }
     }
 
     /// What long work is at, beside the answer.
@@ -117,7 +142,7 @@ impl Printer {
 
     /// Text for stderr by another way, without the styles that would not show there.
     pub(crate) fn as_it_shows(&self, text: &str) -> String {
-        match anstream::AutoStream::choice(&std::io::stderr()) {
+        match anstream::AutoStream::choice(&io::stderr()) {
             anstream::ColorChoice::Never => anstream::adapter::strip_str(text).to_string(),
             _ => text.to_owned(),
         }
@@ -146,9 +171,9 @@ fn labelled(style: Style, label: &str, message: &str, hints: &[String]) {
 }
 
 /// One write, so that nothing is printed by halves.
-pub(crate) fn write_decision(text: &str) {
-    let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+pub(crate) fn write_whole(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
 }
 
 /// Several lines stay lines; what a file or a program put into them cannot move the cursor.
@@ -160,7 +185,7 @@ pub(crate) fn shown(text: &str) -> String {
 fn terminal_width() -> Option<usize> {
     let set = environment::read(environment::COLUMNS).and_then(|columns| columns.to_str()?.parse().ok());
     set.or_else(|| {
-        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+        let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
         Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
     })
 }

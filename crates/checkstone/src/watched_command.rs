@@ -28,6 +28,8 @@ pub(crate) struct WatchedEnd {
     pub(crate) status: ExitStatus,
     /// What its output shows, stdout before stderr where these are not one.
     pub(crate) shown: Shown,
+    /// Whether all of it was passed on.
+    pub(crate) passed_on: io::Result<()>,
 }
 
 impl WatchedEnd {
@@ -70,10 +72,13 @@ fn run_listening(command: &mut Command) -> io::Result<WatchedEnd> {
         let status = child.wait();
         drop(ends);
         let mut shown = Shown::default();
+        let mut passed_on = Ok(());
         for reader in readers {
-            shown.append(reader.join().unwrap_or_default());
+            let (of_stream, written) = reader.join().unwrap_or_else(|_| (Shown::default(), Ok(())));
+            shown.append(of_stream);
+            passed_on = passed_on.and(written);
         }
-        Ok(WatchedEnd { status: status?, shown })
+        Ok(WatchedEnd { status: status?, shown, passed_on })
     })
 }
 
@@ -114,7 +119,8 @@ impl Passage {
 
     /// Passes on until all who write have ended, or the command has and nothing is left. What it leaves running writes to
     /// nobody then.
-    fn pass_on(mut self, has_ended: BorrowedFd<'_>) -> Shown {
+    fn pass_on(mut self, has_ended: BorrowedFd<'_>) -> (Shown, io::Result<()>) {
+        let mut written = Ok(());
         let mut buffer = vec![0; 64 << 10];
         let mut after_the_end = 0;
         while let Ok(Some(ready)) = self.wait(has_ended) {
@@ -125,7 +131,8 @@ impl Passage {
             };
             let piece = buffer.get(..read).unwrap_or_default();
             // Whoever read our output has gone: the command learns it as it would have without us.
-            if self.to.write_all(piece).is_err() {
+            written = self.to.write_all(piece);
+            if written.is_err() {
                 break;
             }
             self.look_at(piece);
@@ -140,7 +147,7 @@ impl Passage {
             }
         }
         self.scan.feed(&String::from_utf8_lossy(&self.begun));
-        self.scan.finish()
+        (self.scan.finish(), written)
     }
 
     /// Waits until something can be read; `None` if nothing is left and the command has ended.

@@ -1,10 +1,11 @@
 //! `checkstone prove`: runs a command and records what it proves.
 
+use std::collections::BTreeMap;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use stop::{ProvingRun, VerifiedPlace};
+use stop::{MissingProof, ProvingRun, VerifiedPart, VerifiedPlace};
 use text::counted;
 
 use crate::environment;
@@ -19,7 +20,7 @@ use crate::watched_command;
 ///
 /// What counts is decided as for an agent: by the policy, the programs it knows and the repository's own tasks. All files of
 /// the working tree that the run covers are proven, for every agent, session and worktree. A run in which no tests ran, or whose
-/// own summary shows failures, proves nothing. What the command prints and its exit code are passed on.
+/// own summary shows failures, proves nothing. Changed files that stay unproven are named. What the command prints and its exit code are passed on.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone prove -- cargo test
@@ -51,9 +52,11 @@ pub(crate) fn run(arguments: &ProveArguments, printer: &Printer) -> Result<ExitC
     let end = watched_command::run(Command::new(program).args(rest).current_dir(&folder))
         .map_err(|error| CommandError::not_found(format!("cannot start `{program}`: {error}")))?;
     let ended = Timestamp::now();
+    let code = end.exit_code();
+    printer.keep(end.passed_on);
     if !end.status.success() {
         printer.warning(Warning::new("nothing is proven: the command did not succeed"));
-        return Ok(ExitCode::from(end.exit_code()));
+        return Ok(ExitCode::from(code));
     }
     let mut journal = journal_access::open_or_create(&journal_access::state_directory()?)?;
     let git = environment::git().within(GIT_LIMIT);
@@ -76,5 +79,21 @@ pub(crate) fn run(arguments: &ProveArguments, printer: &Printer) -> Result<ExitC
         .map(|(action, files)| format!("{} for `{action}`", counted(*files, "file")))
         .collect();
     printer.progress(&format!("proven: {}", actions.join(", ")));
+    // The run did what it could; a failure to look further takes nothing of that back.
+    if let Ok(left) = place.verify(Some(&mut journal), &VerifiedPart::Worktree)
+        && !left.missing.is_empty()
+    {
+        printer.progress(&format!("still unproven: {}", still_unproven(&left.missing)));
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// As what is proven: by action, with the first of its files.
+fn still_unproven(missing: &[MissingProof]) -> String {
+    let mut files: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for MissingProof { path, action, .. } in missing {
+        files.entry(action).or_default().push(path);
+    }
+    let of_action = |(action, files): (&str, Vec<&str>)| format!("{} for `{action}`", text::listed(files));
+    files.into_iter().map(of_action).collect::<Vec<_>>().join(", ")
 }

@@ -61,10 +61,14 @@ pub(crate) fn run(arguments: &VerifyArguments, printer: &Printer) -> Result<Exit
     let Some(hook) = arguments.hook else { return verify(arguments, &[arguments.part()], printer) };
     let verified = hook_parts(hook).and_then(|parts| verify(arguments, &parts, printer));
     // Whatever is wrong with us, the person can push.
-    verified.or_else(|error| {
+    let code = verified.unwrap_or_else(|error| {
         printer.warning(Warning::from(error.context("nothing was verified")));
-        Ok(ExitCode::SUCCESS)
-    })
+        ExitCode::SUCCESS
+    });
+    if let Err(error) = printer.written() {
+        printer.warning(Warning::from(error));
+    }
+    Ok(code)
 }
 
 fn verify(

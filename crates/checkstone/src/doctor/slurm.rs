@@ -2,16 +2,19 @@
 //! folder, and says what the clock of its node shows.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use files::{BoundedChild, Bounds};
+use files::{BoundedChild, Bounds, ChildError};
 use run::plan::Plan;
+use settings::Problems;
 use text::{error_chain, shell_word};
 
 use super::finding::{Finding, Surroundings};
 use crate::environment;
+use crate::error::CommandError;
 use crate::own_program::OwnProgram;
 
 /// A cluster that has something free answers within seconds.
@@ -27,37 +30,56 @@ pub(crate) fn findings(root: &Path) -> Vec<Finding> {
     };
     match sent_there_and_back(&sbatch, root) {
         Ok(found) => found,
-        Err(why) => vec![Finding::problem(Surroundings::Cluster, "slurm", why)],
+        Err(error) => vec![Finding::problem(Surroundings::Cluster, "slurm", error_chain(&error))],
     }
 }
 
-fn answer(command: &mut Command, input: &str) -> Result<String, String> {
-    let ended = BoundedChild::run(command, input.as_bytes(), Bounds::within(PATIENCE))
-        .map_err(|error| error_chain(&error))?;
+/// Why nothing could be learnt of the cluster.
+#[derive(Debug, thiserror::Error)]
+enum SlurmError {
+    #[error(transparent)]
+    Child(#[from] ChildError),
+    /// The last line that Slurm printed.
+    #[error("{0}")]
+    Failed(String),
+    #[error(transparent)]
+    UserFile(io::Error),
+    #[error("{0}")]
+    UserSettings(Problems),
+    #[error("`{}`", folder.display())]
+    Folder { folder: PathBuf, source: io::Error },
+    #[error(transparent)]
+    OwnProgram(#[from] CommandError),
+    #[error("{version}: the node's answer could not be read")]
+    NodeAnswer { version: String },
+}
+
+fn answer(command: &mut Command, input: &str) -> Result<String, SlurmError> {
+    let ended = BoundedChild::run(command, input.as_bytes(), Bounds::within(PATIENCE))?;
     if ended.status.success() {
         return Ok(String::from_utf8_lossy(&ended.stdout).trim().to_owned());
     }
     let said = String::from_utf8_lossy(&ended.stderr);
-    Err(said.lines().last().unwrap_or("it failed without a message").to_owned())
+    Err(SlurmError::Failed(said.lines().last().unwrap_or("it failed without a message").to_owned()))
 }
 
 /// What `[cluster]` of the user's own configuration says: many clusters take nothing without an account.
-fn words_of_user() -> Result<Vec<String>, String> {
+fn words_of_user() -> Result<Vec<String>, SlurmError> {
     let file = environment::configuration_file().filter(|file| file.exists());
-    let text = file.as_deref().map(fs_err::read_to_string).transpose().map_err(|error| error.to_string())?;
+    let text = file.as_deref().map(fs_err::read_to_string).transpose().map_err(SlurmError::UserFile)?;
     let cluster = Plan::default().cluster("config.toml", &text.unwrap_or_default());
-    let cluster = cluster.map_err(|problems| problems.to_string())?;
+    let cluster = cluster.map_err(SlurmError::UserSettings)?;
     let named = [("partition", cluster.partition), ("account", cluster.account), ("qos", cluster.qos)];
     let named = named.into_iter().filter_map(|(name, value)| Some(format!("--{name}={}", value?)));
     Ok(named.chain(cluster.sbatch).collect())
 }
 
-fn sent_there_and_back(sbatch: &Path, root: &Path) -> Result<Vec<Finding>, String> {
+fn sent_there_and_back(sbatch: &Path, root: &Path) -> Result<Vec<Finding>, SlurmError> {
     let version = answer(Command::new(sbatch).arg("--version"), "")?;
     let place = tempfile::Builder::new().prefix(".checkstone-doctor-").tempdir_in(root);
-    let place = place.map_err(|error| format!("`{}`: {error}", root.display()))?;
+    let place = place.map_err(|source| SlurmError::Folder { folder: root.to_owned(), source })?;
     let told = place.path().join("told");
-    let program = OwnProgram::find().map_err(|error| error.to_string())?.path;
+    let program = OwnProgram::find()?.path;
     let script = format!(
         "#!/bin/sh\n{} version > /dev/null && started=yes || started=no\n\
          echo \"$SLURMD_NODENAME $started $(date +%s.%N)\" > {}\n",
@@ -69,10 +91,10 @@ fn sent_there_and_back(sbatch: &Path, root: &Path) -> Result<Vec<Finding>, Strin
     submit.args(["--parsable", "--wait", "--time=1", "--output=/dev/null", "--job-name", &name]);
     submit.args(words_of_user()?);
     let began = SystemTime::now();
-    if let Err(why) = answer(submit.arg("--chdir=/tmp"), &script) {
+    if let Err(error) = answer(submit.arg("--chdir=/tmp"), &script) {
         // Nobody waits for it any more.
         let _ = answer(Command::new(sbatch.with_file_name("scancel")).args(["--name", &name]), "");
-        let text = format!("{version}: a small job did not come back: {why}");
+        let text = format!("{version}: a small job did not come back: {}", error_chain(&error));
         let advice =
             "try again when the cluster has something free; `sinfo` and `squeue` show what it is doing";
         return Ok(vec![Finding::problem(Surroundings::Cluster, "slurm", text).advice(advice)]);
@@ -84,7 +106,7 @@ fn sent_there_and_back(sbatch: &Path, root: &Path) -> Result<Vec<Finding>, Strin
         return Ok(vec![Finding::problem(Surroundings::Cluster, "slurm", text).advice(advice)]);
     };
     let [node, started, time] = text.split_whitespace().collect::<Vec<_>>()[..] else {
-        return Err(format!("{version}: the node's answer could not be read"));
+        return Err(SlurmError::NodeAnswer { version });
     };
     let seconds = ended.duration_since(began).unwrap_or_default().as_secs_f64();
     let mut findings = vec![match started {

@@ -1,12 +1,14 @@
 //! Each kind of error by a real command line: its exit code and all of stderr.
 
+use std::fs::File;
 use std::io::{BufRead as _, BufReader};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
-use sandbox::{RunToEnd as _, finish, redacted};
+use sandbox::{Answer, RunToEnd as _, finish, redacted};
+use serde_json::json;
 
-use crate::workplace::Workplace;
+use crate::workplace::{SESSION, Workplace};
 
 fn error(code: u8, stderr: &str) -> String {
     format!("exit code: {code}\n--- stdout\n--- stderr\n{stderr}")
@@ -121,4 +123,78 @@ fn ctrl_c_ends_the_demo_with_its_code() {
         (output.code, redacted(output.stderr).as_str()),
         (Some(130), "error: interrupted\nhint: what was created so far is in `[folder]/demo`\n")
     );
+}
+
+/// What a command says whose stdout leads elsewhere.
+#[track_caller]
+fn writing_to(command: &mut Command, stdout: Stdio) -> Answer {
+    let child = command.stdin(Stdio::null()).stdout(stdout).stderr(Stdio::piped()).spawn();
+    finish(child.unwrap())
+}
+
+fn full_disk() -> Stdio {
+    File::options().write(true).open("/dev/full").unwrap().into()
+}
+
+/// Whoever finds an empty file would take it for the answer.
+#[test]
+fn an_answer_that_cannot_be_written_is_an_error() {
+    let workplace = Workplace::new(Some("presets = [\"rust\"]\n"));
+    workplace.held_turn(&[]);
+    let why = "error: the output could not be written: No space left on device (os error 28)\n\
+               hint: free some disk space, then run the command again\n";
+    for (arguments, code) in [
+        (&["log"][..], 6),
+        (&["status", "--json"], 6),
+        (&["status"], 6),
+        (&[], 6),
+        (&["explain"], 6),
+        (&["policy", "show"], 6),
+        (&["help", "--all"], 6),
+        (&["--help"], 6),
+        (&["--version"], 6),
+        (&["completions", "bash"], 6),
+        (&["prove", "--", "echo", "said"], 6),
+        // These have one code for every error.
+        (&["check"], 2),
+        (&["verify", "HEAD"], 2),
+    ] {
+        let answer = writing_to(&mut workplace.checkstone(arguments), full_disk());
+        let stderr = answer.stderr.get(answer.stderr.find("error: ").unwrap_or_default()..).unwrap();
+        assert_eq!((answer.code, stderr), (Some(code), why), "{arguments:?}: {answer}");
+    }
+}
+
+#[test]
+fn a_reader_that_went_away_is_no_error() {
+    let workplace = Workplace::new(Some("presets = [\"rust\"]\n"));
+    workplace.held_turn(&[]);
+    for arguments in [&["log"][..], &["status", "--json"], &["help", "--all"], &["--help"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let answer = writing_to(&mut workplace.checkstone(arguments), writer.into());
+        assert_eq!(answer.to_string(), "exit code: 0\n--- stdout\n--- stderr\n", "{arguments:?}");
+    }
+}
+
+/// Neither the client nor git is stopped by a disk of theirs.
+#[test]
+fn hooks_exit_0_though_nothing_can_be_written() {
+    let workplace = Workplace::new(Some("presets = [\"rust\"]\n"));
+    workplace.turn(&[]);
+    workplace.hook("UserPromptSubmit", json!({"prompt": "Fix it"}));
+    workplace.write("src/lib.rs", "pub fn one() -> u32 { 2 - 1 }\n");
+    workplace.turn(&[("./generate", true)]);
+    let payload = workplace.path("payload.json");
+    let stop = json!({
+        "session_id": SESSION, "transcript_path": workplace.transcript(), "cwd": workplace.repo(),
+        "prompt_id": "prompt-1", "hook_event_name": "Stop", "stop_hook_active": false,
+        "last_assistant_message": "Done.",
+    });
+    std::fs::write(&payload, stop.to_string()).unwrap();
+    let mut hook = workplace.checkstone(&["hook", "claude"]);
+    hook.stdin(File::open(payload).unwrap()).stdout(full_disk()).stderr(Stdio::piped());
+    assert_eq!(finish(hook.spawn().unwrap()).to_string(), "exit code: 0\n--- stdout\n--- stderr\n");
+    let recorded = workplace.json(&["status", "--json"], "status.schema.json");
+    assert_eq!(recorded["verdicts"][0]["verdict"], "hold", "{recorded:#}");
 }

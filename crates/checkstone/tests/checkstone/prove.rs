@@ -71,6 +71,19 @@ fn failures_that_a_command_prints_and_passes_over_prove_nothing() {
     }
 }
 
+/// Otherwise a person takes all of their work for proven.
+#[test]
+fn changed_files_that_stay_unproven_are_named() {
+    let world = World::new("presets = [\"python\", \"rust\"]\n");
+    world.write("Cargo.toml", "[package]\nname = \"calc\"\n");
+    world.write("src/lib.rs", "pub fn one() -> u32 { 1 }\n");
+    world.write("tool.py", "print(1)\n");
+    let script = world.sandbox.script(world.home.join("bin/pytest"), "echo '==== 3 passed in 0.03s ===='");
+    let stderr = prove(&world, &[script.to_str().unwrap()]).stderr;
+    let last = stderr.lines().last();
+    assert_eq!(last, Some("still unproven: `src/lib.rs` for `rust-tests`"), "{stderr}");
+}
+
 /// What a program looks at before it prints in colour.
 #[test]
 fn a_command_has_a_terminal_where_we_have_one() {

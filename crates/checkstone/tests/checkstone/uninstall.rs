@@ -1,5 +1,6 @@
 //! There and back: after `uninstall` every file is what it was.
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::init::{FILES, Home};
@@ -162,6 +163,39 @@ fn what_init_made_is_removed() {
     assert!(home.workplace.repo().join("checkstone.toml").exists());
 }
 
+/// A folder that stays would make the next `init` believe that the client is installed.
+#[test]
+fn every_folder_that_init_made_goes_with_what_was_in_it() {
+    let home = Home::new();
+    let paths = || -> Vec<_> {
+        let below = |path: &PathBuf| path.starts_with(home.workplace.path("home"));
+        home.everything().into_iter().map(|(path, _)| path).filter(below).collect()
+    };
+    let before = paths();
+    let agents: Vec<&str> = ["codex", "copilot", "droid", "gemini", "opencode", "qwen"]
+        .into_iter()
+        .flat_map(|agent| ["--agent", agent])
+        .collect();
+    home.succeeds(&[&["init", "--yes", "--mcp"][..], &agents].concat());
+    assert!(home.path(".copilot").is_dir() && home.path(".config/opencode").is_dir());
+    home.succeeds(&["uninstall", "--yes"]);
+    assert_eq!(paths(), before);
+
+    // Not those in which something else is.
+    home.succeeds(&["init", "--yes", "--agent", "copilot"]);
+    home.put(".copilot/notes", "mine");
+    home.succeeds(&["uninstall", "--yes"]);
+    let after = paths().into_iter().filter(|path| !before.contains(path)).collect::<Vec<_>>();
+    assert_eq!(after, [home.path(".copilot"), home.path(".copilot/notes")]);
+
+    // Not one that was there before, even if it is empty.
+    std::fs::remove_file(home.path(".copilot/notes")).unwrap();
+    home.succeeds(&["init", "--yes", "--agent", "copilot"]);
+    home.succeeds(&["uninstall", "--yes"]);
+    let after = paths().into_iter().filter(|path| !before.contains(path)).collect::<Vec<_>>();
+    assert_eq!(after, [home.path(".copilot")]);
+}
+
 #[test]
 fn in_a_file_that_changed_since_only_our_entries_go() {
     let home = Home::new();
@@ -230,9 +264,12 @@ fn an_agent_cannot_take_its_hooks_away() {
     let home = Home::new();
     home.succeeds(&["init", "--yes"]);
     let before = home.everything();
-    let output = home.command(&["uninstall", "--yes"]).env("CLAUDE_CODE_SESSION_ID", "1").answer();
-    insta::assert_snapshot!("uninstall_by_agent", home.told_by(&output));
-    assert_eq!(home.everything(), before);
+    // Either variable alone: a client need not name its session.
+    for variable in ["CLAUDE_CODE_SESSION_ID", "CLAUDECODE"] {
+        let output = home.command(&["uninstall", "--yes"]).env(variable, "1").answer();
+        insta::assert_snapshot!("uninstall_by_agent", home.told_by(&output));
+        assert_eq!(home.everything(), before, "{variable}");
+    }
 }
 
 /// Killed before any call that changes a file: each is old or new, and the next run brings everything to its end.

@@ -507,7 +507,7 @@ fn a_slip_of_a_feature_starts_nothing() {
     insta::assert_snapshot!(phase("parser", &[]), @"
     exit code: 0
     --- stdout
-    implement (parser), new: discovery is complete; next phase: implementation
+    implement (parser), new: discovery (new phase) is complete; next phase: implementation
     --- stderr
     ");
     insta::assert_snapshot!(phase("praser", &[]), @"
@@ -520,7 +520,7 @@ fn a_slip_of_a_feature_starts_nothing() {
     insta::assert_snapshot!(phase("praser", &["--new"]), @"
     exit code: 0
     --- stdout
-    implement (praser), new: discovery is complete; next phase: implementation
+    implement (praser), new: discovery (new phase) is complete; next phase: implementation
     --- stderr
     ");
     // What is no slip: a known feature, another number, another word.
@@ -528,19 +528,63 @@ fn a_slip_of_a_feature_starts_nothing() {
     insta::assert_snapshot!(phase("printer", &[]), @"
     exit code: 0
     --- stdout
-    implement (printer), new: discovery is complete; next phase: implementation
+    implement (printer), new: discovery (new phase) is complete; next phase: implementation
     --- stderr
     ");
     insta::assert_snapshot!(phase("issue-101", &[]), @"
     exit code: 0
     --- stdout
-    implement (issue-101), new: discovery is complete; next phase: implementation
+    implement (issue-101), new: discovery (new phase) is complete; next phase: implementation
     --- stderr
     ");
     insta::assert_snapshot!(phase("issue-102", &[]), @"
     exit code: 0
     --- stdout
-    implement (issue-102), new: discovery is complete; next phase: implementation
+    implement (issue-102), new: discovery (new phase) is complete; next phase: implementation
+    --- stderr
+    ");
+}
+
+/// A phase that was mistyped would be complete, and the one that was meant would stay open.
+#[test]
+fn a_slip_of_a_phase_adds_nothing() {
+    let workplace = Workplace::new(None);
+    let phase = |phase: &str, more: &[&str]| {
+        let fixed = ["workflow", "phase", "implement", phase, "--status", "complete"];
+        workplace.shown(&[&fixed[..], more].concat())
+    };
+    workplace.run(&["workflow", "start", "implement"]);
+    insta::assert_snapshot!(phase("implementaton", &[]), @"
+    exit code: 4
+    --- stdout
+    --- stderr
+    error: no phase `implementaton` is known here, but `implementation` is
+    hint: name it `implementation`, or pass `--new` to add another
+    ");
+    assert!(!workplace.shown(&["workflow", "show", "implement"]).contains("implementaton"));
+    insta::assert_snapshot!(phase("implementaton", &["--new"]), @"
+    exit code: 0
+    --- stdout
+    implement: implementaton (new phase) is complete; next phase: implementation
+    --- stderr
+    ");
+    // What is no slip: a phase that was added, another word.
+    insta::assert_snapshot!(phase("implementaton", &[]), @"
+    exit code: 0
+    --- stdout
+    implement: implementaton is complete; next phase: implementation
+    --- stderr
+    ");
+    insta::assert_snapshot!(phase("discovery", &[]), @"
+    exit code: 0
+    --- stdout
+    implement: discovery (new phase) is complete; next phase: implementation
+    --- stderr
+    ");
+    insta::assert_snapshot!(phase("benchmarks", &[]), @"
+    exit code: 0
+    --- stdout
+    implement: benchmarks (new phase) is complete; next phase: implementation
     --- stderr
     ");
 }

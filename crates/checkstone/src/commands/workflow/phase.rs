@@ -7,7 +7,9 @@ use clap::builder::PossibleValue;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use transcript::visible;
-use workflow::{Listed, Name, Phase, PhaseUpdate, ResumePoint, StateDirectory, Status};
+use workflow::{
+    Listed, Name, Phase, PhaseUpdate, ResumePoint, StateDirectory, Status, Workflow, usual_phases,
+};
 
 use super::{
     NameArguments, WorkflowCommonArguments, next_sentence, object, output, outside::Outside, warn,
@@ -21,7 +23,8 @@ use crate::typed_word::word;
 /// Record the state of a phase
 ///
 /// A workflow that was never started is started, and this is reported, unless the feature looks like a typo of a known
-/// one. What you leave out stays as it was; files are added to the known ones. Updating a phase of a complete workflow
+/// one. Likewise a phase that the workflow did not have is added, and reported as new, unless its name looks like a typo
+/// of a known one. What you leave out stays as it was; files are added to the known ones. Updating a phase of a complete workflow
 /// reopens it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -52,7 +55,7 @@ pub(super) struct PhaseArguments {
     /// The workflow's current task; an empty one removes it
     #[arg(long, value_name = "ID")]
     task: Option<String>,
-    /// Start a new feature even if its name is close to a known one
+    /// Start a new feature or phase even if its name is close to a known one
     #[arg(long)]
     new: bool,
     /// More keys for the phase, as a JSON object
@@ -73,9 +76,14 @@ pub(super) fn run(arguments: &PhaseArguments, printer: &Printer) -> Result<ExitC
     let name = arguments.name.name()?;
     let state = arguments.common.state()?;
     arguments.name.must_be_known(&name, &state)?;
-    let is_new = state.load(&name)?.workflow.is_none();
-    if is_new && !arguments.new {
-        must_not_be_a_slip(&name, &state)?;
+    let workflow = state.load(&name)?.workflow;
+    let is_new = workflow.is_none();
+    let known = KnownPhases::of(&name, workflow.as_ref());
+    if !arguments.new {
+        if is_new {
+            must_not_be_a_slip(&name, &state)?;
+        }
+        known.must_not_be_a_slip(&arguments.phase)?;
     }
     let summary = match arguments.summary.as_deref() {
         Some("-") => Some(tokens::read(Some(Path::new("-")))?.trim_end().to_owned()),
@@ -109,7 +117,8 @@ pub(super) fn run(arguments: &PhaseArguments, printer: &Printer) -> Result<ExitC
         };
         let (name, phase) = (visible(&name.to_string()), visible(&arguments.phase));
         let new = if is_new { ", new" } else { "" };
-        format!("{STRONG}{name}{STRONG:#}{new}: {phase} is {}{next}\n", visible(&status))
+        let new_phase = if known.lack(&arguments.phase) { " (new phase)" } else { "" };
+        format!("{STRONG}{name}{STRONG:#}{new}: {phase}{new_phase} is {}{next}\n", visible(&status))
     })?;
     if let Some(Status::InProgress | Status::Complete | Status::Failed) = update.status {
         Outside::of(&state, &name, printer).tell_of_phase(&arguments.phase, &saved.workflow);
@@ -117,18 +126,54 @@ pub(super) fn run(arguments: &PhaseArguments, printer: &Printer) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// A feature that was mistyped must not become one of its own. Names that differ in a number alone are two features.
+/// The phases that a workflow has, and those that are usual for its command.
+struct KnownPhases(Vec<String>);
+
+impl KnownPhases {
+    fn of(name: &Name, workflow: Option<&Workflow>) -> Self {
+        let usual = usual_phases(name.command()).unwrap_or_default().iter().map(|phase| (*phase).to_owned());
+        let mut phases: Vec<String> = usual.collect();
+        if let Some(file) = workflow.map(Workflow::file) {
+            phases.extend(file.phases.iter().map(|(phase, _)| phase.clone()));
+            phases.extend(file.state.pending_phases.iter().chain(&file.state.completed_phases).cloned());
+            phases.extend(file.state.current_phase.clone());
+        }
+        Self(phases)
+    }
+
+    /// Whether a phase is new to a workflow that has others.
+    fn lack(&self, phase: &str) -> bool {
+        !self.0.is_empty() && !self.0.iter().any(|known| known == phase)
+    }
+
+    /// A phase that was mistyped must not be added: the one that was meant would stay open.
+    fn must_not_be_a_slip(&self, phase: &str) -> Result<(), CommandError> {
+        if !self.lack(phase) {
+            return Ok(());
+        }
+        let Some(near) = near_name(phase, self.0.iter().map(String::as_str)) else { return Ok(()) };
+        let (phase, near) = (visible(phase), visible(&near));
+        Err(CommandError::refused(format!("no phase `{phase}` is known here, but `{near}` is"))
+            .hint(format!("name it `{near}`, or pass `--new` to add another")))
+    }
+}
+
+/// The known name that was probably meant. Names that differ in a number alone are two names.
+fn near_name<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    let without_digits = |text: &str| text.replace(|character: char| character.is_ascii_digit(), "");
+    text::nearest(given, known.filter(|known| without_digits(known) != without_digits(given)))
+}
+
+/// A feature that was mistyped must not become one of its own.
 fn must_not_be_a_slip(name: &Name, state: &StateDirectory) -> Result<(), CommandError> {
     let Some(feature) = name.feature() else { return Ok(()) };
-    let without_digits = |text: &str| text.replace(|character: char| character.is_ascii_digit(), "");
     let (listed, _) = state.list()?;
     let known: Vec<Name> = listed.iter().map(Listed::name).collect();
     let features = || known.iter().filter_map(Name::feature);
     if features().any(|known| known == feature) {
         return Ok(());
     }
-    let others = features().filter(|known| without_digits(known) != without_digits(feature));
-    let Some(near) = text::nearest(feature, others) else { return Ok(()) };
+    let Some(near) = near_name(feature, features()) else { return Ok(()) };
     let (feature, near) = (visible(feature), visible(&near));
     Err(CommandError::refused(format!("no feature `{feature}` is known here, but `{near}` is")).hint(
         format!("name it with `--feature {}`, or pass `--new` to start another", text::shell_word(&near)),
