@@ -80,7 +80,10 @@ fn build_all(distribution: &Distribution, targets: &[String]) -> Result<Vec<Path
     }
     let mut skipped = Vec::new();
     for platform in platforms {
-        if has_standard_library(platform.target)? {
+        if !is_linked_here(platform) {
+            skipped.push(platform.target);
+            println!("not built for {}: it is linked on macOS, with Apple's frameworks", platform.target);
+        } else if has_standard_library(platform.target)? {
             made.extend(distribution.pack(&build_for_packages(platform)?, &documents)?);
         } else {
             skipped.push(platform.target);
@@ -100,6 +103,11 @@ fn build_all(distribution: &Distribution, targets: &[String]) -> Result<Vec<Path
 /// The platform that this runs on.
 pub(crate) fn host() -> Result<&'static Platform, String> {
     Platform::of_target(HOST)
+}
+
+/// A program for macOS takes Apple's frameworks, which only a Mac has.
+fn is_linked_here(platform: &Platform) -> bool {
+    platform.os != "darwin" || cfg!(target_os = "macos")
 }
 
 /// Nothing is fetched to find out.
