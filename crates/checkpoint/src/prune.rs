@@ -123,7 +123,7 @@ fn run(layout: &Layout, keep: usize, sweep: Sweep, valid: Option<&str>) -> Resul
     if sweep != Sweep::IfWorthIt {
         store.free_remotely(&|sha256| wanted.contains(sha256))?;
     }
-    drop(lock);
+    lock.release();
     (pruned.freed_files, pruned.freed_bytes) = (swept.objects, swept.bytes);
     Ok(pruned)
 }

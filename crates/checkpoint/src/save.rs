@@ -188,7 +188,7 @@ pub fn save(layout: &Layout, request: &SaveRequest) -> Result<SavedCheckpoint, S
     let sealed = commit(layout, request, &root, &store, &folders, staging, artifacts)?;
     remember(&store, &taken);
     drop(committing);
-    drop(lock);
+    lock.release();
     let pruned = match prune::prune_after_save(layout, request.keep, Some(&sealed.manifest.checkpoint_id)) {
         Ok(pruned) => Some(pruned),
         Err(error) => {

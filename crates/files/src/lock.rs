@@ -32,7 +32,7 @@ pub enum Sharing {
     Shared,
 }
 
-/// Held until dropped.
+/// Held until released or dropped.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
@@ -60,6 +60,12 @@ impl Lock {
     /// The locked file, for its permissions, or for a second handle that keeps the lock as long as it is open.
     pub fn file(&self) -> &File {
         &self.file
+    }
+
+    /// Gives the lock back now. Dropping it closes the file alone, and a child that another thread has just started has it open, and so
+    /// keeps the lock, until it becomes another program.
+    pub fn release(self) {
+        let _ = self.file.unlock();
     }
 
     fn wait(file: File, path: &Path, sharing: Sharing, limit: Duration) -> Result<Self, LockError> {
