@@ -1,9 +1,12 @@
-//! What `ci` and `attest` write for other programs, read by theirs: in-toto's own library, and the readers of SARIF and JUnit reports that
-//! people use.
+//! What `ci` and `attest` write for other programs, read by theirs: in-toto's own library, the readers of SARIF and JUnit reports that
+//! people use, and the validator of SARIF with the rules of GitHub's code scanning.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
+use crate::npm;
 use crate::process;
 use crate::python;
 use crate::root;
@@ -11,6 +14,10 @@ use crate::steps::Done;
 
 /// From PyPI.
 const READERS: &str = "in-toto-attestation==0.9.3 sarif-tools==3.0.5 junitparser==5.0.3";
+
+/// From npm.
+const VALIDATOR: &str = "@microsoft/sarif-multitool-linux";
+const VALIDATOR_VERSION: &str = "5.7.0";
 
 /// Reads the statement, the SARIF report and the JUnit report that it is given, and says what is wrong with them.
 const SCRIPT: &str = "\
@@ -70,7 +77,28 @@ pub(crate) fn read_by_others() -> Result<Done, String> {
     let note = run(&["git", "notes", "--ref=checkstone", "show", "HEAD"])?;
     fs_err::write(repository.join("statement.json"), note.stdout).map_err(|error| error.to_string())?;
     let file = |name: &str| repository.join(name);
-    read(&python, &[&file("statement.json"), &file("report.sarif"), &file("report.xml")])
+    read(&python, &[&file("statement.json"), &file("report.sarif"), &file("report.xml")])?;
+    validate(&file("report.sarif"))
+}
+
+/// By the schema, by the rules of the format, and by those that code scanning adds. Warnings are advice.
+fn validate(report: &Path) -> Result<Done, String> {
+    let folder = root().join("target/tools/sarif-multitool");
+    let program = folder.join("node_modules").join(VALIDATOR).join("Sarif.Multitool");
+    if !program.exists() {
+        npm::install(&folder, &[format!("{VALIDATOR}@{VALIDATOR_VERSION}")])?;
+    }
+    // Its own script would do that.
+    fs_err::set_permissions(&program, Permissions::from_mode(0o755)).map_err(|error| error.to_string())?;
+    let mut validate = Command::new(&program);
+    let said = process::output(validate.args(["validate", "--rule-kind", "Sarif;Ghas"]).arg(report))?;
+    let errors: Vec<&str> = said.lines().filter(|line| line.contains(": error ")).collect();
+    let is_whole = said.contains("1 files scanned");
+    match errors.as_slice() {
+        [] if is_whole => Ok(Done::Passed),
+        [] => Err(format!("the validator did not read the report: {said}")),
+        errors => Err(errors.join("\n")),
+    }
 }
 
 fn read(python: &Path, files: &[&Path]) -> Result<Done, String> {

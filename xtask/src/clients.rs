@@ -152,7 +152,7 @@ fn mcp_table(folder: &Path) -> String {
 /// machine; where the system does not let us make one, as it is.
 fn alone_on_loopback() -> Command {
     let isolated = |root: &[&str]| {
-        let mut command = Command::new("unshare");
+        let mut command = process::called_by_hand("unshare");
         command.args(root).args(["--net", "sh", "-c", "ip link set lo up && exec \"$@\"", "sh"]);
         command
     };
@@ -168,7 +168,7 @@ fn alone_on_loopback() -> Command {
     println!(
         "no network namespace can be made here: that the clients stay on the loopback device is not proven"
     );
-    Command::new("env")
+    process::called_by_hand("env")
 }
 
 /// All clients of today, so that a later step finds them.

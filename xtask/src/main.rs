@@ -589,3 +589,39 @@ fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As a shell takes them.
+    fn words(text: &str) -> Vec<&str> {
+        let parts = text.split('"').enumerate();
+        let words = parts.flat_map(|(number, part)| match number % 2 {
+            0 => part.split_whitespace().collect(),
+            _ => vec![part],
+        });
+        words.collect()
+    }
+
+    /// What the documents tell contributors to type can be typed.
+    #[test]
+    fn the_tasks_in_the_documents_are_understood() {
+        let docs = fs_err::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+        let named =
+            ["README.md", "CONTRIBUTING.md", "LIMITS.md", "ARCHITECTURE.md"].map(|name| root().join(name));
+        let mut count = 0;
+        for file in docs.chain(named).filter(|file| file.extension().is_some_and(|ending| ending == "md")) {
+            for line in fs_err::read_to_string(&file).unwrap().lines() {
+                for task in line.split("cargo xtask ").skip(1) {
+                    let end = task.find(['`', '#']).unwrap_or(task.len());
+                    let words = words(task.get(..end).unwrap_or_default());
+                    let parsed = Arguments::try_parse_from(["cargo xtask"].into_iter().chain(words));
+                    assert!(parsed.is_ok(), "{}: {task}: {}", file.display(), parsed.err().unwrap());
+                    count += 1;
+                }
+            }
+        }
+        assert!(count > 60, "only {count} tasks were found");
+    }
+}

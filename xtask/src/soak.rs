@@ -96,7 +96,7 @@ pub(crate) fn cluster(kills: u32) -> Result<Done, String> {
         ("CHECKSTONE_SOAK_CLUSTER_KILLS", kills.to_string()),
         ("CHECKSTONE_SOAK_CLUSTER_NOTES", noted.display().to_string()),
     ];
-    let tests = ["run::cluster::a_job_that_waits", "run::cluster_kills"];
+    let tests = ["run::cluster::a_job_that", "run::cluster_kills"];
     cluster::test_slurm(&["postgresql"], &tests, &variables)
 }
 

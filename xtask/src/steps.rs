@@ -56,6 +56,9 @@ impl Steps {
     }
 
     pub(crate) fn finish(self) -> Result<(), String> {
+        if self.steps.is_empty() {
+            return Err(format!("no step has `{}` in its name", self.only));
+        }
         let width = self.steps.iter().map(|step| step.name.len()).max().unwrap_or_default();
         println!("\nseconds  step");
         for step in &self.steps {

@@ -60,19 +60,28 @@ pub fn introduction(agent: Agent, transcript: &Path) -> Introduction {
     (host(agent).transcripts.introduction)(transcript)
 }
 
-/// The transcripts' files under `path`, or `path` itself, in the order of their names. Sub-agents are known by the names of
-/// their files, or else by their introductions. Symbolic links are not followed.
-pub fn under(path: &Path) -> Vec<PathBuf> {
+/// The transcripts under a folder, in the order of their names: files, and the sessions of databases. Sub-agents are known by the names
+/// of their files, or else by their introductions. Symbolic links are not followed.
+pub fn under(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut folders = vec![path.to_owned()];
+    let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         let files = files_of(&folder).into_iter().filter(|file| !is_of_subagent(file));
         found.extend(files);
+        let databases = entries(&folder, std::fs::FileType::is_file).into_iter();
+        let is_database = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "db");
+        found.extend(databases.filter(is_database).flat_map(|database| in_database(&database)));
         let inside = entries(&folder, std::fs::FileType::is_dir);
         folders.extend(inside.into_iter().filter(|folder| folder.file_name() != Some("subagents".as_ref())));
     }
     found.sort_unstable();
     found
+}
+
+/// The sessions in a file that is a database of a client, without those of sub-agents.
+pub fn in_database(file: &Path) -> Vec<PathBuf> {
+    let sessions = transcript::sessions(file).into_iter().filter(|session| !session.is_subagent);
+    sessions.map(|session| session.path).collect()
 }
 
 /// Whether a sub-agent of this host writes this file, which its hooks are called with as with a session's.

@@ -43,8 +43,9 @@ pub enum NotesError {
     LeadsOut { path: PathBuf },
     #[error("`{path}` is UTF-16: save it as UTF-8", path = .path.display())]
     NotUtf8 { path: PathBuf },
-    #[error("cannot create the folder of `{path}`: {source}", path = .path.display())]
-    MakeFolder { path: PathBuf, source: io::Error },
+    /// It names the folder.
+    #[error("{0}")]
+    MakeFolder(io::Error),
     #[error("`{path}` is read-only", path = .path.display())]
     ReadOnly { path: PathBuf },
     #[error("`{path}` is larger than {LARGEST} bytes", path = .path.display())]
@@ -278,7 +279,7 @@ pub(crate) fn real_path(root: &Path, name: &str) -> Result<PathBuf, NotesError> 
     // What is there already must not lead out before anything is made in it.
     let there = folder.ancestors().find(|folder| folder.symlink_metadata().is_ok());
     inside(there.ok_or_else(leads_out)?)?;
-    fs_err::create_dir_all(folder).map_err(|source| NotesError::MakeFolder { path: path.clone(), source })?;
+    fs_err::create_dir_all(folder).map_err(NotesError::MakeFolder)?;
     Ok(inside(folder)?.join(name))
 }
 

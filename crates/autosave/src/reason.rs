@@ -39,7 +39,7 @@ impl Reason {
             }
             (Self::BeforeCompaction, _) => "the context is about to be compacted".to_owned(),
             (Self::SessionEnd, _) => "the session ends".to_owned(),
-            (Self::Asked, _) => "it was requested".to_owned(),
+            (Self::Asked, _) => "a save was requested".to_owned(),
         }
     }
 }

@@ -290,7 +290,8 @@ impl SaveReport {
             SaveOutcome::Failed(failed) => {
                 let kept = failed.snapshot.as_ref();
                 let kept = kept.map(|taken| format!("; {} is kept in snapshot {}", tree_of(taken), taken.id));
-                format!("nothing was committed: {}{}", failed.error, kept.unwrap_or_default())
+                let why = text::without_error_numbers(&failed.error.to_string());
+                format!("nothing was committed: {why}{}", kept.unwrap_or_default())
             }
         }
     }

@@ -11,6 +11,11 @@ pub enum BucketError {
     #[error("the credentials for `{address}` have expired: renew them, then resume the run")]
     Expired { address: String },
     #[error(
+        "`{address}` does not accept the session token of the credentials, which has probably expired: renew the credentials, then \
+         resume the run"
+    )]
+    OldToken { address: String },
+    #[error(
         "`{address}` rejects requests because this machine's clock is wrong: set it, then resume the run"
     )]
     OtherClock { address: String },
@@ -41,7 +46,20 @@ pub enum BucketError {
 }
 
 impl BucketError {
-    pub(crate) fn of(address: &BucketAddress, error: object_store::Error) -> Self {
+    /// Whether it is the service's answer, and stays so until a person does something.
+    pub fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::NoBucket { .. }
+                | Self::Expired { .. }
+                | Self::OldToken { .. }
+                | Self::OtherClock { .. }
+                | Self::Denied { .. }
+        )
+    }
+
+    /// `is_temporary` says whether the credentials have a session token: a service that has forgotten them does not know their key.
+    pub(crate) fn of(address: &BucketAddress, is_temporary: bool, error: object_store::Error) -> Self {
         let told = text_of(&error);
         let has = |words: &[&str]| words.iter().any(|word| told.contains(word));
         let (address, bucket) = (address.to_string(), address.bucket.clone());
@@ -50,6 +68,9 @@ impl BucketError {
         }
         if has(&["ExpiredToken", "TokenRefreshRequired", "RequestExpired"]) {
             return Self::Expired { address };
+        }
+        if has(&["InvalidToken"]) || (is_temporary && has(&["InvalidAccessKeyId"])) {
+            return Self::OldToken { address };
         }
         if has(&["RequestTimeTooSkewed"]) {
             return Self::OtherClock { address };
@@ -102,7 +123,7 @@ mod tests {
         let address: BucketAddress = "s3://lab/runs".parse().unwrap();
         let told = |answer: &str| {
             let error = object_store::Error::Generic { store: "S3", source: answer.into() };
-            BucketError::of(&address, error).to_string()
+            BucketError::of(&address, answer.contains("temporary"), error).to_string()
         };
         assert_eq!(
             told("404: <Code>NoSuchBucket</Code>"),
@@ -111,6 +132,11 @@ mod tests {
         assert_eq!(
             told("400: <Code>ExpiredToken</Code>"),
             "the credentials for `s3://lab/runs` have expired: renew them, then resume the run"
+        );
+        assert_eq!(
+            told("403: <Code>InvalidAccessKeyId</Code> for a temporary key"),
+            "`s3://lab/runs` does not accept the session token of the credentials, which has probably expired: renew the \
+             credentials, then resume the run"
         );
         assert_eq!(
             told("501 Not Implemented"),

@@ -11,8 +11,8 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::path::Path;
 use object_store::{
-    Attribute, AttributeValue, Attributes, Error, GetResult, ObjectStore, ObjectStoreExt as _, PutMode,
-    PutMultipartOptions, PutOptions, PutPayload, RetryConfig, WriteMultipart,
+    Attribute, AttributeValue, Attributes, Error, GetResult, ObjectMeta, ObjectStore, ObjectStoreExt as _,
+    PutMode, PutMultipartOptions, PutOptions, PutPayload, RetryConfig, WriteMultipart,
 };
 use sha2::{Digest as _, Sha256};
 use tokio::runtime::Runtime;
@@ -28,7 +28,7 @@ const AT_ONCE: usize = 16;
 /// Freed with one sign of life each.
 const FREED_AT_ONCE: usize = 1000;
 /// What nothing refers to stays so long: somebody may have put it whose checkpoint is not committed yet.
-const GRACE: Duration = Duration::from_secs(24 * 60 * 60);
+pub const GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 /// A request is tried again for so long: a service that is restarted costs waiting, not work.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 /// The first one, for an address may be wrong.
@@ -60,6 +60,8 @@ pub struct ContentBucket {
     pub(crate) first: AmazonS3,
     pub(crate) runtime: Runtime,
     pub(crate) scope: Path,
+    /// The credentials have a session token.
+    is_temporary: bool,
 }
 
 impl fmt::Debug for ContentBucket {
@@ -96,7 +98,9 @@ impl ContentBucket {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let parts = address.prefix.split('/').filter(|part| !part.is_empty()).chain(scope.iter().copied());
         let scope = parts.map(object_store::path::PathPart::from).collect();
-        Ok(Self { address, store, first, runtime, scope })
+        let is_temporary =
+            access.options.iter().any(|(name, _)| name.eq_ignore_ascii_case("AWS_SESSION_TOKEN"));
+        Ok(Self { address, store, first, runtime, scope, is_temporary })
     }
 
     pub fn address(&self) -> &BucketAddress {
@@ -104,7 +108,7 @@ impl ContentBucket {
     }
 
     pub(crate) fn failed(&self, error: Error) -> BucketError {
-        BucketError::of(&self.address, error)
+        BucketError::of(&self.address, self.is_temporary, error)
     }
 
     fn path(&self, sha256: &str) -> Path {
@@ -273,27 +277,34 @@ impl ContentBucket {
         grace: Duration,
         is_wanted: &dyn Fn(&str) -> bool,
     ) -> Result<(usize, u64), BucketError> {
-        self.runtime.block_on(async {
-            let freed = self.free_by_lease(grace, is_wanted).await;
-            freed.map_err(|error| self.failed(error))
+        self.free_by_lease(grace, &mut |object| {
+            let name = object.location.filename().unwrap_or_default();
+            let is_content = name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+            is_content && !is_wanted(name)
         })
     }
 
-    async fn free_by_lease(
+    /// Removes what may go of all that is old enough below the scope.
+    pub(crate) fn free_by_lease(
         &self,
         grace: Duration,
-        is_wanted: &dyn Fn(&str) -> bool,
+        may_go: &mut dyn FnMut(&ObjectMeta) -> bool,
+    ) -> Result<(usize, u64), BucketError> {
+        let freed = self.runtime.block_on(self.free_as_owner(grace, may_go));
+        freed.map_err(|error| self.failed(error))
+    }
+
+    async fn free_as_owner(
+        &self,
+        grace: Duration,
+        may_go: &mut dyn FnMut(&ObjectMeta) -> bool,
     ) -> Result<(usize, u64), Error> {
         let Some(mut lease) = BucketLease::take(self.store.as_ref(), &self.scope).await? else {
             return Ok((0, 0));
         };
         let now = bucket_lease::now(self.store.as_ref(), &self.scope).await?;
         let all: Vec<_> = self.store.list(Some(&self.scope)).try_collect().await?;
-        let is_free = |object: &&object_store::ObjectMeta| {
-            let name = object.location.filename().unwrap_or_default();
-            let is_content = name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-            is_content && !is_wanted(name) && bucket_lease::age(&now, object) >= grace
-        };
+        let is_free = |object: &&ObjectMeta| bucket_lease::age(&now, object) >= grace && may_go(object);
         let free: Vec<_> = all.iter().filter(is_free).collect();
         for batch in free.chunks(FREED_AT_ONCE) {
             lease.renew().await?;

@@ -9,5 +9,5 @@ mod small_objects;
 
 pub use address::{BucketAccess, BucketAddress, BucketAddressError};
 pub use bucket_error::BucketError;
-pub use content_bucket::{ContentBucket, FetchedContent, NewContent};
+pub use content_bucket::{ContentBucket, FetchedContent, GRACE, NewContent};
 pub use small_objects::ListedObject;

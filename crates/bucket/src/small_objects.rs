@@ -1,6 +1,9 @@
 //! Small objects beside the contents of a bucket, by their names below the scope: what an engine and nodes that share no file
 //! system write to each other. All are listed with one request for each thousand, and known by their tags.
 
+use std::collections::HashMap;
+use std::time::Duration;
+
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use object_store::path::Path;
 use object_store::{Error, ObjectStore as _, ObjectStoreExt as _, PutMode, PutOptions, PutPayload};
@@ -82,6 +85,32 @@ impl ContentBucket {
             self.store.delete_stream(stream::iter(all).boxed()).try_collect::<Vec<_>>().await
         });
         removed.map(drop).map_err(|error| self.failed(error))
+    }
+
+    /// Removes what is older than that of all parts below the scope, each named by two words, but those that are needed: asked about
+    /// once, by their places in `parts`, if there is anything to remove. Nothing while somebody else does so. Answers how many went.
+    pub fn free_parts(
+        &self,
+        grace: Duration,
+        parts: &[[&str; 2]],
+        is_needed: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<usize, BucketError> {
+        // By their names as the service has them.
+        let path = |[first, second]: &[&str; 2]| self.scope.clone().join(*first).join(*second).to_string();
+        let places: HashMap<String, usize> = parts.iter().map(path).zip(0..).collect();
+        let mut needed: HashMap<usize, bool> = HashMap::new();
+        let inner = self.scope.parts_count();
+        let freed = self.free_by_lease(grace, &mut |object| {
+            let part = object.location.parts().take(inner + 2).collect::<Path>();
+            if object.location.parts_count() <= inner + 2 {
+                return false;
+            }
+            match places.get(part.as_ref()) {
+                Some(place) => !*needed.entry(*place).or_insert_with(|| is_needed(*place)),
+                None => true,
+            }
+        });
+        freed.map(|(objects, _)| objects)
     }
 
     /// Removes one; that it is not there is no mistake.

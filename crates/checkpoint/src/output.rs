@@ -26,7 +26,7 @@ pub struct SaveOutput {
     pub new_artifacts: usize,
     /// Artifacts that had to be read; the others have not been touched since they were.
     pub read_artifacts: usize,
-    /// The checkpoints that were taken away after it.
+    /// The older checkpoints that were removed afterwards.
     pub pruned_ids: Vec<String>,
     /// Sentences for a person; also on stderr.
     pub warnings: Vec<String>,

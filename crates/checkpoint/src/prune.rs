@@ -29,7 +29,7 @@ pub struct PruneOutput {
     pub kept: usize,
     pub total_before: usize,
     pub keep_count: usize,
-    /// Files that were taken out of the store, and their room on the disk.
+    /// Files that were removed from the store, and the disk space that they took.
     pub freed_files: usize,
     pub freed_bytes: u64,
 }

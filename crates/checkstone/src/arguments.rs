@@ -20,7 +20,7 @@ pub(crate) const VERSION: &str = env!("CHECKSTONE_VERSION");
 /// checkstone checks what an AI coding agent really did before the agent may stop, saves its work, and resumes it
 /// later where it left off.
 #[derive(Debug, Parser)]
-#[command(name = "checkstone", version = VERSION, max_term_width = MOST_COLUMNS, after_help = format!("Examples:
+#[command(name = "checkstone", bin_name = "checkstone", version = VERSION, max_term_width = MOST_COLUMNS, after_help = format!("Examples:
   checkstone demo
   checkstone init
   checkstone doctor
@@ -170,9 +170,8 @@ mod tests {
     }
 
     /// What prints no data of its own, or only what another program reads.
-    const WITHOUT_JSON: [&str; 10] = [
+    const WITHOUT_JSON: [&str; 9] = [
         "checkstone demo",
-        "checkstone prove",
         "checkstone statusline",
         "checkstone serve",
         "checkstone team schema",
@@ -256,6 +255,69 @@ mod tests {
             }
         }
         assert!(count > 20, "only {count} commands were found");
+    }
+
+    /// What hints, messages and documents name in backticks exists: commands, commands inside them, and options.
+    #[test]
+    fn commands_and_options_that_texts_name_exist() {
+        let root = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+        let mut files = vec![root.join("README.md"), root.join("LIMITS.md")];
+        for crate_ in fs_err::read_dir(root.join("crates")).unwrap() {
+            collect(&crate_.unwrap().path().join("src"), "rs", &mut files);
+        }
+        collect(&root.join("docs"), "md", &mut files);
+        let program = Arguments::command();
+        let mut count = 0;
+        for file in files {
+            let text = fs_err::read_to_string(&file).unwrap();
+            for named in text.split("`checkstone ").skip(1).filter_map(|rest| rest.split_once('`')) {
+                let unknown = unknown_word(&program, named.0);
+                assert_eq!(unknown, None, "{}: `checkstone {}`", file.display(), named.0);
+                count += 1;
+            }
+        }
+        assert!(count > 300, "only {count} were found");
+        for (line, unknown) in
+            [("polcy check", "polcy"), ("workflow strt", "strt"), ("session --offf", "--offf")]
+        {
+            assert_eq!(unknown_word(&program, line), Some(unknown));
+        }
+    }
+
+    fn collect(folder: &std::path::Path, extension: &str, files: &mut Vec<std::path::PathBuf>) {
+        for entry in fs_err::read_dir(folder).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                collect(&path, extension, files);
+            } else if path.extension().is_some_and(|own| own == extension) {
+                files.push(path);
+            }
+        }
+    }
+
+    /// The first word that is no command, or no option of the one before it. Words in capitals stand for something.
+    fn unknown_word<'a>(program: &clap::Command, line: &'a str) -> Option<&'a str> {
+        let mut command = program;
+        for word in
+            line.split_whitespace().take_while(|word| *word != "--" && !word.contains(['|', '&', '>']))
+        {
+            let word = word.trim_matches(['[', ']', ',']);
+            if let Some(option) = word.strip_prefix("--") {
+                let name = option.split('=').next().unwrap_or_default();
+                let options = command.get_arguments().chain(program.get_arguments());
+                let mut names = options.filter_map(clap::Arg::get_long).chain(["help", "version", "all"]);
+                if !name.contains('{') && !names.any(|known| known == name) {
+                    return Some(word);
+                }
+            } else if let Some(inside) = command.find_subcommand(word) {
+                command = inside;
+            } else if command.has_subcommands()
+                && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')
+            {
+                return Some(word).filter(|word| *word != "help");
+            }
+        }
+        None
     }
 
     /// The commands of ours in fenced blocks.

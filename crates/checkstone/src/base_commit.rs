@@ -44,6 +44,9 @@ impl From<CommitRangeError> for CommandError {
     fn from(error: CommitRangeError) -> Self {
         match error {
             CommitRangeError::Git(error) => error.into(),
+            CommitRangeError::Unknown { name } if name == "HEAD" => {
+                Self::not_found("there is no commit here yet").hint("commit something first")
+            }
             CommitRangeError::Unknown { name } => {
                 Self::not_found(format!("there is no commit `{}` here", visible(&name)))
                     .hint("fetch it first, or name another one")

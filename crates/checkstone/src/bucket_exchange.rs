@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::sync::{Arc, OnceLock};
 
-use bucket::{BucketAddressError, BucketError, ContentBucket, NewContent};
+use bucket::{BucketAddressError, BucketError, ContentBucket, GRACE, NewContent};
 use checkpoint::{FetchedFile, RemoteContent, RemoteError};
 use run::exchange::{Exchange, ExchangeStore, ExchangedObject};
 
@@ -34,6 +34,11 @@ impl Exchange for BucketExchange {
         Ok(Arc::new(RunExchange { bucket, is_checked: OnceLock::new() }))
     }
 
+    fn free(&self, runs: &[[&str; 2]], is_needed: &mut dyn FnMut(usize) -> bool) -> Result<(), RemoteError> {
+        self.store.part(&[EXCHANGE])?.free_parts(GRACE, runs, is_needed)?;
+        Ok(())
+    }
+
     fn words(&self) -> Vec<String> {
         ["--bucket", &self.store.address(), "--scope", self.store.scope()].map(str::to_owned).to_vec()
     }
@@ -59,6 +64,10 @@ impl RunExchange {
 impl ExchangeStore for RunExchange {
     fn name(&self) -> String {
         self.bucket.address().to_string()
+    }
+
+    fn is_refusal(&self, error: &RemoteError) -> bool {
+        error.downcast_ref().is_some_and(BucketError::is_refusal)
     }
 
     fn list(&self, under: &str) -> Result<Vec<ExchangedObject>, RemoteError> {

@@ -7,7 +7,7 @@ use std::io;
 use std::process::ExitCode;
 
 use files::FileError;
-use text::{error_chain, wrap};
+use text::{error_chain, without_error_numbers, wrap};
 
 /// What kind of trouble ended a command; its number is the exit code.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +56,7 @@ pub(crate) fn exit_codes_help(width: usize) -> String {
     let rows = EXIT_CODES.map(|(code, name, meaning)| {
         format!("\n  {code:<3}  {name:<11}  {}", wrap(meaning, 20, Some(width)))
     });
-    format!("Exit codes (`check`: 2 for every error; `hook`: always 0):{}", rows.concat())
+    format!("Exit codes (`check`, `verify`: 2 for every error; `hook`: always 0):{}", rows.concat())
 }
 
 #[derive(Debug)]
@@ -104,7 +104,7 @@ impl CommandError {
     }
 
     fn of_kind(kind: ErrorKind, message: impl Display) -> Self {
-        Self { kind, message: message.to_string(), hints: Vec::new() }
+        Self { kind, message: without_error_numbers(&message.to_string()), hints: Vec::new() }
     }
 
     /// An error of a library, with its causes.
@@ -200,7 +200,7 @@ pub(crate) struct Warning {
 
 impl Warning {
     pub(crate) fn new(message: impl Display) -> Self {
-        Self { message: message.to_string(), hints: Vec::new() }
+        Self { message: without_error_numbers(&message.to_string()), hints: Vec::new() }
     }
 
     /// An error of a library, with its causes.

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 use similar::TextDiff;
+use text::{wrap, wrap_behind};
 use transcript::{Agent, visible};
 
 use crate::confirmation::{self, Reply};
@@ -96,7 +97,7 @@ impl FileChange {
     /// It was only shown.
     pub(crate) fn not_done(&mut self) {
         if self.state == ChangeState::Changed {
-            self.message = format!("`{}` would be changed as shown", self.path.display());
+            self.message = format!("`{}` would be changed as shown", home_relative(&self.path));
         }
     }
 
@@ -104,8 +105,8 @@ impl FileChange {
     pub(crate) fn write(&mut self, state: &Path, owner: &str, file: &SettingsFile, text: &str) {
         match installed::write_file(state, owner, file, text) {
             Ok(backup) => {
-                let backup =
-                    backup.map(|backup| format!("the previous version is kept in `{}`", backup.display()));
+                let backup = backup
+                    .map(|backup| format!("the previous version is kept in `{}`", home_relative(&backup)));
                 self.notes.extend(backup);
             }
             Err(error) => self.refuse(&error),
@@ -148,31 +149,35 @@ impl FileChange {
     }
 
     /// One line before it is done.
-    fn planned(&self) -> String {
-        let notes = || self.notes.iter().map(|note| format!("  {DOUBTFUL}→{DOUBTFUL:#} {}\n", visible(note)));
+    fn planned(&self, width: Option<usize>) -> String {
         match self.state {
             ChangeState::Changed => {
                 let file = home_relative(&self.path);
-                let line = format!("{GOOD}+{GOOD:#} {STRONG}{}{STRONG:#}: `{file}`\n", self.subject);
-                std::iter::once(line).chain(notes()).collect()
+                let lines = |mark: char| self.diff.lines().filter(|line| line.starts_with(mark)).count();
+                let (style, mark) = if lines('+') < lines('-') { (BAD, '-') } else { (GOOD, '+') };
+                let line = format!("{style}{mark}{style:#} {STRONG}{}{STRONG:#}: `{file}`\n", self.subject);
+                line + &self.shown_notes(width)
             }
             ChangeState::Unchanged => String::new(),
-            ChangeState::Refused => self.line(),
+            ChangeState::Refused => self.line(width),
         }
     }
 
-    fn line(&self) -> String {
+    fn shown_notes(&self, width: Option<usize>) -> String {
+        let note = |note: &String| format!("  {DOUBTFUL}→{DOUBTFUL:#} {}\n", wrap(&visible(note), 4, width));
+        self.notes.iter().map(note).collect()
+    }
+
+    fn line(&self, width: Option<usize>) -> String {
         let (style, mark) = match self.state {
             ChangeState::Changed => (GOOD, '✓'),
             ChangeState::Unchanged => (FAINT, '·'),
             ChangeState::Refused => (BAD, '✗'),
         };
-        let message = visible(&self.message);
-        let mut text = format!("{style}{mark}{style:#} {STRONG}{}{STRONG:#}: {message}\n", self.subject);
-        for note in &self.notes {
-            let _ = writeln!(text, "  {DOUBTFUL}→{DOUBTFUL:#} {}", visible(note));
-        }
-        text
+        let heading = format!("{}: ", self.subject);
+        let message = wrap_behind(&heading, &visible(&self.message), 2, width);
+        let line = format!("{style}{mark}{style:#} {STRONG}{}{STRONG:#}: {message}\n", self.subject);
+        line + &self.shown_notes(width)
     }
 }
 
@@ -217,7 +222,8 @@ impl Manner {
             return Ok(Answer::Go);
         }
         if !self.json {
-            let planned: String = changes.iter().map(|change| change.planned()).collect();
+            let planned: String =
+                changes.iter().map(|change| change.planned(printer.narrow_width())).collect();
             printer.text(&format!("Planned changes:\n{planned}"));
         }
         let preview = "pass `--yes`, or see the differences with `--dry-run`";
@@ -242,6 +248,6 @@ pub(crate) fn exit_code<'a>(mut changes: impl Iterator<Item = &'a FileChange>) -
 }
 
 /// One line for each file, and its notes.
-pub(crate) fn told(changes: &[&FileChange]) -> String {
-    changes.iter().map(|change| change.line()).collect()
+pub(crate) fn told(changes: &[&FileChange], width: Option<usize>) -> String {
+    changes.iter().map(|change| change.line(width)).collect()
 }

@@ -264,7 +264,7 @@ impl GitHook {
             notes.push("what was in it stays, and runs after our lines".to_owned());
         }
         if let Some(target) = file.leads_elsewhere() {
-            notes.push(format!("it is a link to `{}`, which is written", target.display()));
+            notes.push(format!("it is a link to `{}`, which is written", home_relative(target)));
         }
         if self.is_shared {
             notes.push(

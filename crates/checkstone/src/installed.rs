@@ -121,9 +121,16 @@ pub(crate) fn write_file(
         outermost_made,
     };
     let json = serde_json::to_string_pretty(&record)?;
-    write(&record_path(state, owner, &file.path), &(json + "\n"))?;
-    file.write(text)?;
-    Ok(backup)
+    let place = record_path(state, owner, &file.path);
+    let earlier = fs_err::read_to_string(&place).ok();
+    write(&place, &(json + "\n"))?;
+    let Err(error) = file.write(text) else { return Ok(backup) };
+    // What never got there is not missing later. After a failed flush of the folder it did get there.
+    if SettingsFile::read(&file.path).is_ok_and(|now| now.text.as_deref() != Some(text)) {
+        let _ =
+            earlier.map_or_else(|| fs_err::remove_file(&place).ok(), |earlier| write(&place, &earlier).ok());
+    }
+    Err(error)
 }
 
 /// What was there before; where the file is as an earlier `init` left it, what was there before that.

@@ -48,6 +48,12 @@ async fn until_the_end(server: McpServer) -> Result<ExitCode, CommandError> {
             Ok(running) => running,
             // A client that went away before it said anything.
             Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(ExitCode::SUCCESS),
+            // The library would print the message as its own data structure.
+            Err(ServerInitializeError::ExpectedInitializeRequest(_)) => {
+                return Err(CommandError::failed(
+                    "the MCP client did not begin with a valid `initialize` request",
+                ));
+            }
             Err(error) => return Err(CommandError::of(ErrorKind::Failed, &error)),
         };
         match running.waiting().await {

@@ -125,6 +125,8 @@ impl PlannedMcp {
             }
         };
         match work {
+            // Another client that reads the same file has put it there: its record says what was there before.
+            McpWork::Add(_) if new == text => {}
             McpWork::Add(_) => self.change.write(state, &owner, &file, &new),
             McpWork::Remove => {
                 let is_untouched = record.as_ref().is_some_and(|record| record.wrote(&text));

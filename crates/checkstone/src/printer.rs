@@ -19,6 +19,9 @@ pub(crate) const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
 pub(crate) const STRONG: Style = Style::new().bold();
 pub(crate) const FAINT: Style = Style::new().dimmed();
 
+/// Wider terminals break few lines.
+const NARROW: usize = 80;
+
 /// How much is printed beside the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verbosity {
@@ -66,6 +69,11 @@ impl Printer {
     /// The columns that a line may take; `None` if nobody watches and nothing needs to be cut.
     pub(crate) fn width(&self) -> Option<usize> {
         self.width
+    }
+
+    /// The same at a narrow terminal, where sentences that the terminal breaks anywhere are hard to read.
+    pub(crate) fn narrow_width(&self) -> Option<usize> {
+        self.width.filter(|width| *width < NARROW)
     }
 
     /// Data, exactly as it is.

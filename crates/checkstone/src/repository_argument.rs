@@ -51,7 +51,7 @@ impl From<changes::Error> for CommandError {
     fn from(error: changes::Error) -> Self {
         use changes::Error as E;
         let (kind, hint) = match &error {
-            E::NoGit { .. } => (ErrorKind::Environment, ""),
+            E::NoGit { .. } => (ErrorKind::Environment, "install git, or add its folder to `PATH`"),
             E::NotARepository { .. } => {
                 (ErrorKind::NotFound, "change to a git repository, or name a folder in one with `--repo`")
             }

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use gate::policy::{Policy, Problems};
-use stop::policy_files::{FoundTexts, PolicyTexts};
+use gate::policy::{Policy, Problem, Problems};
+use stop::policy_files::{FoundTexts, PolicyTexts, USER_FILE_NAME};
 
 use crate::environment;
 use crate::error::CommandError;
+use crate::home_relative::home_relative;
 use text::counted;
 
 /// What the files say, a policy or not.
@@ -26,5 +27,20 @@ pub(crate) fn sound(texts: &PolicyTexts, hint: &str) -> Result<Policy, CommandEr
 
 pub(crate) fn mistakes(problems: &Problems) -> CommandError {
     let count = counted(problems.0.len(), "mistake");
-    CommandError::usage(format!("the policy has {count}:\n{problems}"))
+    let list: Vec<String> = problems.0.iter().map(located).collect();
+    let whose = if are_users(&problems.0) { "your configuration" } else { "the policy" };
+    CommandError::usage(format!("{whose} has {count}:\n{}", list.join("\n")))
+}
+
+/// Whether all of them are in the user's own file.
+pub(crate) fn are_users(problems: &[Problem]) -> bool {
+    problems.iter().all(|problem| problem.file == USER_FILE_NAME)
+}
+
+/// A mistake with its place; people are not where their own file is, so that its whole path is shown.
+pub(crate) fn located(problem: &Problem) -> String {
+    match environment::configuration_file().filter(|_| problem.file == USER_FILE_NAME) {
+        Some(file) => Problem { file: home_relative(&file), ..problem.clone() }.to_string(),
+        None => problem.to_string(),
+    }
 }

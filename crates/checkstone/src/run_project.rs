@@ -53,6 +53,9 @@ pub(crate) fn root_of_plan(
     }
 }
 
+const HOW_TO_START: &str =
+    "`checkstone run PLAN` starts one; `checkstone run --new pipeline` writes a plan to start from";
+
 /// The run of this name, or where none is named the newest that `is_wanted`.
 pub(crate) fn find(
     root: &Path,
@@ -64,7 +67,7 @@ pub(crate) fn find(
     let Some(name) = name else {
         return runs::all(root).into_iter().find(is_wanted).ok_or_else(|| {
             CommandError::not_found(format!("there is no {wanted} in `{}`", root.display()))
-                .hint("`checkstone run PLAN` starts one; `checkstone run --new pipeline` writes a plan to start from")
+                .hint(HOW_TO_START)
         });
     };
     let mut found = runs::named(root, name);
@@ -78,7 +81,10 @@ pub(crate) fn find(
         let known: Vec<String> =
             runs::all(root).iter().take(5).map(|run| format!("`{}`", run.layout.run())).collect();
         let told = CommandError::not_found(format!("there is no run `{name}` in `{}`", root.display()));
-        if known.is_empty() { told } else { told.hint(format!("the newest are {}", known.join(", "))) }
+        told.hint(match known.is_empty() {
+            true => HOW_TO_START.to_owned(),
+            false => format!("the newest are {}", known.join(", ")),
+        })
     })
 }
 
@@ -182,9 +188,10 @@ pub(crate) fn engine_error(error: EngineError, run: &str) -> CommandError {
         | EngineError::OtherTitle { .. } => ErrorKind::Usage,
         EngineError::NoStage { .. } => ErrorKind::NotFound,
         EngineError::Exists { .. } | EngineError::Busy { .. } => ErrorKind::Refused,
-        EngineError::NoPython { .. } | EngineError::NoSlurm(_) | EngineError::EndJobs(_) => {
-            ErrorKind::Environment
-        }
+        EngineError::NoPython { .. }
+        | EngineError::NoSlurm(_)
+        | EngineError::EndJobs(_)
+        | EngineError::Unreachable { .. } => ErrorKind::Environment,
         _ => ErrorKind::Failed,
     };
     let told = CommandError::of(kind, &error);
@@ -202,6 +209,9 @@ pub(crate) fn engine_error(error: EngineError, run: &str) -> CommandError {
             .hint("`--on local` runs the stages here"),
         EngineError::EndJobs(_) => {
             told.hint(format!("try again when `squeue` answers: `checkstone resume {run}`"))
+        }
+        EngineError::Unreachable { .. } => {
+            told.hint(format!("`checkstone resume {}` adopts the jobs, which continue", shell_word(run)))
         }
         EngineError::Survivors { .. } => told.hint("stop them as their owner, then resume again"),
         EngineError::Record(error @ (RecordError::Write { .. } | RecordError::Broken { .. })) => told

@@ -67,6 +67,11 @@ pub(crate) fn exchange(_root: &Path) -> Result<Arc<dyn Exchange>, CommandError> 
     }
 }
 
+/// The same, for whoever can do without.
+pub(crate) fn exchange_if_any(root: &Path) -> Result<Option<Arc<dyn Exchange>>, CommandError> {
+    settings()?.store.map(|_| exchange(root)).transpose()
+}
+
 fn no_store() -> CommandError {
     CommandError::usage("`exchange = \"bucket\"` needs a bucket, and none is set").hint(
         "set `store = \"s3://BUCKET/PREFIX\"` in `[storage]` of your configuration, or CHECKSTONE_STORE",

@@ -15,6 +15,7 @@ use crate::commands::init::InitOutput;
 use crate::commands::inject::InjectOutput;
 use crate::commands::log::LogStatsOutput;
 use crate::commands::policy::PolicyCheck;
+use crate::commands::prove::ProveOutput;
 use crate::commands::session::{SessionList, SessionOutput};
 use crate::commands::snapshot::{SnapshotDiff, SnapshotList, SnapshotOutput, SnapshotRestore};
 use crate::commands::status::StatusOutput;
@@ -39,6 +40,7 @@ pub fn json_schemas() -> Vec<(&'static str, Schema)> {
         ("inject.schema.json", printed::<InjectOutput<'_>>()),
         ("log-stats.schema.json", printed::<LogStatsOutput>()),
         ("policy-check.schema.json", printed::<PolicyCheck<'_>>()),
+        ("prove.schema.json", printed::<ProveOutput<'_>>()),
         ("session.schema.json", printed::<SessionOutput<'_>>()),
         ("session-list.schema.json", printed::<SessionList>()),
         ("snapshot-create.schema.json", printed::<SnapshotOutput<'_>>()),

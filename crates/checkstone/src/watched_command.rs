@@ -21,6 +21,8 @@ use rustix::termios::{
 
 /// So much is still read after the command's end: more than any pipe holds, and an end for what goes on writing.
 const MOST_AFTER_THE_END: usize = 1 << 20;
+/// So much of the end of its output is kept.
+const LONGEST_END: usize = 8 << 10;
 
 /// A command that ended.
 #[derive(Debug)]
@@ -28,6 +30,8 @@ pub(crate) struct WatchedEnd {
     pub(crate) status: ExitStatus,
     /// What its output shows, stdout before stderr where these are not one.
     pub(crate) shown: Shown,
+    /// The end of what it printed; what is missing before it is marked.
+    pub(crate) printed: String,
     /// Whether all of it was passed on.
     pub(crate) passed_on: io::Result<()>,
 }
@@ -41,20 +45,29 @@ impl WatchedEnd {
     }
 }
 
+/// Where what a command prints is passed to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PassedTo {
+    SameStreams,
+    /// Both streams, because stdout is for an answer of ours.
+    Stderr,
+}
+
 /// Runs it to its end. At Ctrl-C the terminal interrupts the command as well: how it ends is waited for.
-pub(crate) fn run(command: &mut Command) -> io::Result<WatchedEnd> {
+pub(crate) fn run(command: &mut Command, passed_to: PassedTo) -> io::Result<WatchedEnd> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let listening = signal_hook::flag::register(signal_hook::consts::SIGINT, interrupted)?;
-    let ended = run_listening(command);
+    let ended = run_listening(command, passed_to);
     signal_hook::low_level::unregister(listening);
     ended
 }
 
-fn run_listening(command: &mut Command) -> io::Result<WatchedEnd> {
+fn run_listening(command: &mut Command, passed_to: PassedTo) -> io::Result<WatchedEnd> {
     let (stdout, stderr) = (io::stdout(), io::stderr());
-    let (first, write_end) = Passage::to(stdout.as_fd())?;
+    let out = if passed_to == PassedTo::Stderr { stderr.as_fd() } else { stdout.as_fd() };
+    let (first, write_end) = Passage::to(out)?;
     let mut passages = vec![first];
-    if is_same_file(stdout.as_fd(), stderr.as_fd()) {
+    if is_same_file(out, stderr.as_fd()) {
         // One way for both, so that their lines stay in order.
         command.stderr(write_end.try_clone()?);
     } else {
@@ -72,13 +85,16 @@ fn run_listening(command: &mut Command) -> io::Result<WatchedEnd> {
         let status = child.wait();
         drop(ends);
         let mut shown = Shown::default();
+        let mut printed = String::new();
         let mut passed_on = Ok(());
         for reader in readers {
-            let (of_stream, written) = reader.join().unwrap_or_else(|_| (Shown::default(), Ok(())));
+            let nothing = |_| (Shown::default(), String::new(), Ok(()));
+            let (of_stream, end, written) = reader.join().unwrap_or_else(nothing);
             shown.append(of_stream);
+            printed.push_str(&end);
             passed_on = passed_on.and(written);
         }
-        Ok(WatchedEnd { status: status?, shown, passed_on })
+        Ok(WatchedEnd { status: status?, shown, printed, passed_on })
     })
 }
 
@@ -96,6 +112,7 @@ struct Passage {
     to: File,
     is_terminal: bool,
     scan: Scan,
+    end: String,
     /// The beginning of a character whose end has not been read.
     begun: Vec<u8>,
 }
@@ -113,13 +130,20 @@ impl Passage {
                 (OwnedFd::from(read_end), OwnedFd::from(write_end))
             }
         };
-        let passage = Self { from: from.into(), to, is_terminal, scan: Scan::new(), begun: Vec::new() };
+        let passage = Self {
+            from: from.into(),
+            to,
+            is_terminal,
+            scan: Scan::new(),
+            end: String::new(),
+            begun: Vec::new(),
+        };
         Ok((passage, write_end))
     }
 
     /// Passes on until all who write have ended, or the command has and nothing is left. What it leaves running writes to
     /// nobody then.
-    fn pass_on(mut self, has_ended: BorrowedFd<'_>) -> (Shown, io::Result<()>) {
+    fn pass_on(mut self, has_ended: BorrowedFd<'_>) -> (Shown, String, io::Result<()>) {
         let mut written = Ok(());
         let mut buffer = vec![0; 64 << 10];
         let mut after_the_end = 0;
@@ -147,7 +171,7 @@ impl Passage {
             }
         }
         self.scan.feed(&String::from_utf8_lossy(&self.begun));
-        (self.scan.finish(), written)
+        (self.scan.finish(), self.end, written)
     }
 
     /// Waits until something can be read; `None` if nothing is left and the command has ended.
@@ -175,7 +199,12 @@ impl Passage {
             _ => self.begun.len(),
         };
         let rest = self.begun.split_off(whole);
-        self.scan.feed(&String::from_utf8_lossy(&self.begun));
+        let piece = String::from_utf8_lossy(&self.begun);
+        self.scan.feed(&piece);
+        self.end.push_str(&piece);
+        if self.end.len() > LONGEST_END {
+            self.end = format!("…{}", text::tail(&self.end, LONGEST_END / 2));
+        }
         self.begun = rest;
     }
 }

@@ -6,8 +6,13 @@ use jiff::civil::{Date, Weekday};
 
 use crate::migration::script;
 
+/// PostgreSQL cuts longer names.
+const LONGEST_ROLE: usize = 63;
+
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("`{role}` is not a valid name for a role: use letters, digits, `_` and `-`")]
+#[error(
+    "`{role}` is not a valid name for a role: use letters, digits, `_` and `-`, at most {LONGEST_ROLE} bytes"
+)]
 pub struct RoleError {
     role: String,
 }
@@ -15,7 +20,7 @@ pub struct RoleError {
 /// The script for `psql`: it can be run again, also for a second team.
 pub fn team_schema(role: &str) -> Result<String, RoleError> {
     let is_plain = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '-';
-    if role.is_empty() || role.len() > 60 || !role.chars().all(is_plain) {
+    if role.is_empty() || role.len() > LONGEST_ROLE || !role.chars().all(is_plain) {
         return Err(RoleError { role: role.to_owned() });
     }
     Ok(format!(
@@ -74,6 +79,14 @@ mod tests {
             assert_eq!(team_schema(role), Err(RoleError { role: role.to_owned() }));
         }
         assert!(team_schema("web-team_1").is_ok());
+    }
+
+    #[test]
+    fn a_name_that_the_database_would_cut_is_refused() {
+        assert!(team_schema(&"a".repeat(63)).is_ok());
+        let refused = team_schema(&"a".repeat(64)).unwrap_err().to_string();
+        let expected = "is not a valid name for a role: use letters, digits, `_` and `-`, at most 63 bytes";
+        assert_eq!(refused, format!("`{}` {expected}", "a".repeat(64)));
     }
 
     #[test]

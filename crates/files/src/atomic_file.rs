@@ -114,7 +114,11 @@ fn prepare<'a>(
     old: Option<&Stat>,
 ) -> Result<TemporaryFile<'a>, FileError> {
     let failed = |doing| move |source| FileError::Failed { doing, path: folder.path().join(name), source };
-    let temporary = TemporaryFile::new(folder, name, mode)?;
+    // A person looks for the name that was meant.
+    let temporary = TemporaryFile::new(folder, name, mode).map_err(|error| match error {
+        FileError::Failed { source, .. } => failed("write")(source),
+        other => other,
+    })?;
     let mut file = temporary.file();
     if let Some(old) = old {
         keep_owner_and_mode(file, old).map_err(failed("keep the owner and mode of"))?;

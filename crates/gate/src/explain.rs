@@ -31,7 +31,7 @@ pub struct Explanation {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum RuleState {
-    /// It spoke.
+    /// It fired, and is part of the verdict.
     Fired,
     /// There was evidence.
     Suppressed,

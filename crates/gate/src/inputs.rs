@@ -253,11 +253,7 @@ impl RecordedCall {
     /// What the output shows, all of it if the transcript was at hand.
     pub fn shown(&self) -> Cow<'_, Shown> {
         self.call.output.shown().map_or_else(
-            || {
-                let mut scan = outputs::Scan::new();
-                scan.feed(self.call.snippet.as_deref().unwrap_or_default());
-                Cow::Owned(scan.finish())
-            },
+            || Cow::Owned(outputs::shown(self.call.snippet.as_deref().unwrap_or_default())),
             Cow::Borrowed,
         )
     }

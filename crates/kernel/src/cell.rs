@@ -10,6 +10,7 @@ use supervise::{Cause, Clock, Controls, Grace, Limits, Observed, Reading, Signal
 use tokio::time::MissedTickBehavior;
 
 use super::channels::{Incoming, receive};
+use super::last_words::LastWord;
 use super::outputs::{Outputs, Spool};
 use super::process::Process;
 use super::{Kernel, KernelError};
@@ -179,11 +180,11 @@ impl Kernel {
                 last_words.count(&message);
                 running.published(&id, message);
             }
-            for (kind, content) in last_words.missing_displays() {
-                running.outputs.take(&kind, content);
-            }
-            for (stream, text) in last_words.missing() {
-                running.outputs.text(stream, &text);
+            for word in last_words.missing() {
+                match word {
+                    LastWord::Text(stream, text) => running.outputs.text(stream, &text),
+                    LastWord::Display { kind, content } => running.outputs.take(&kind, content),
+                }
             }
             for signal in process.signals() {
                 (running.observe)(Observed::Signalled(signal));

@@ -40,13 +40,19 @@ class Ring:
             self.memory[HEAD.size : HEAD.size + len(rest)] = rest
             HEAD.pack_into(self.memory, 0, length + len(data), characters + len(text))
 
+    def characters(self):
+        with self.lock:
+            return HEAD.unpack_from(self.memory)[1]
+
+
+RINGS = {name: Ring(name) for name in ("stdout", "stderr")}
+
 
 def remember(kind):
-    rings = {name: Ring(name) for name in ("stdout", "stderr")}
     original = kind.write
 
     def write(stream, text):
-        ring = rings.get(stream.name)
+        ring = RINGS.get(stream.name)
         if ring is None or not isinstance(text, str):
             return original(stream, text)
         ring.add(text)
@@ -70,7 +76,9 @@ def remember_displays(session):
         kind = message.get("msg_type") if isinstance(message, dict) else None
         # A forked process sends nothing of its own.
         if kind in DISPLAYS and os.getpid() == session.pid:
-            content = {"number": next(numbers), "type": kind, "content": message.get("content")}
+            # How much was printed before it, so that text that is lost with it finds its place.
+            printed = {name: ring.characters() for name, ring in RINGS.items()}
+            content = {"number": next(numbers), "printed": printed, "type": kind, "content": message.get("content")}
             try:
                 with open(os.path.join(FOLDER, message["header"]["msg_id"] + ".display"), "w") as file:
                     json.dump(content, file, default=str)

@@ -166,7 +166,7 @@ fn found_markup(words: &str, found: &[FoundTurn], settings: &PageSettings) -> Ma
                 @if found.is_empty() { "No turn is about " } @else if found.len() == FOUND { "The last " (FOUND) " turns about " } @else { (text::counted(found.len(), "turn")) " about " }
                 "“" (Shown(words)) "”"
             }
-            p.faint { "Commands are searched in the last  " (LOOKED_THROUGH) " stops." }
+            p.faint { "Commands are searched in the last " (LOOKED_THROUGH) " stops." }
             ul.found {
                 @for turn in found {
                     li {

@@ -1,5 +1,6 @@
 //! The overview: who needs a person, then every repository with a card for each of its sessions.
 
+use journal::SessionId;
 use maud::{Markup, html};
 use text::counted;
 
@@ -13,7 +14,10 @@ use crate::words::{self, Shown, one_line};
 const LONGEST_PROMPT: usize = 160;
 const LONGEST_DETAIL: usize = 200;
 
-/// Of many unproven files the first ones stand for all.
+/// Of a prompt, where it only names its session.
+const LONGEST_NAME: usize = 40;
+
+/// Of many files the first ones stand for all.
 const FILES_NAMED: usize = 5;
 
 pub(crate) fn page(overview: &Overview, problems: &[String], sources: &Sources<'_>) -> Page {
@@ -23,7 +27,7 @@ pub(crate) fn page(overview: &Overview, problems: &[String], sources: &Sources<'
         parts.push(Part::new("notification", notification_problems(problems)));
     }
     if !overview.conflicts.is_empty() {
-        parts.push(Part::new("conflicts", conflicts(&overview.conflicts, settings)));
+        parts.push(Part::new("conflicts", conflicts(overview, settings)));
     }
     for group in &overview.groups {
         let first = group.cards.iter().map(|card| card.session.id.0).min().unwrap_or_default();
@@ -43,9 +47,16 @@ pub(crate) fn page(overview: &Overview, problems: &[String], sources: &Sources<'
 
 fn summary(overview: &Overview) -> Markup {
     let counts = Activity::ALL.map(|activity| (activity, overview.count(activity)));
-    let is_quiet = counts.iter().all(|(activity, count)| *count == 0 || !activity.needs_person());
+    let needy: usize =
+        counts.iter().filter(|(activity, _)| activity.needs_person()).map(|(_, count)| count).sum();
     html! {
-        h1 { @if is_quiet { "No agent is waiting for you" } @else { "An agent is waiting for you" } }
+        h1 {
+            @match needy {
+                0 => "No agent is waiting for you",
+                1 => "An agent is waiting for you",
+                several => { (several) " agents are waiting for you" }
+            }
+        }
         ul.counts {
             @for (activity, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
                 li class=(activity.class()) { b { (count) } " " (activity.word()) }
@@ -65,20 +76,37 @@ fn notification_problems(problems: &[String]) -> Markup {
     }
 }
 
-fn conflicts(conflicts: &[Conflict], settings: &PageSettings) -> Markup {
+fn conflicts(overview: &Overview, settings: &PageSettings) -> Markup {
+    let (first, more) = overview.conflicts.split_at(overview.conflicts.len().min(FILES_NAMED));
     html! {
         section.banner role="alert" {
             h2 { "Sessions in the same files" }
-            ul {
-                @for conflict in conflicts {
-                    li {
-                        code { (Shown(&words::path(&conflict.file, settings.home.as_deref()))) }
-                        " is edited by "
-                        @for (place, (id, client)) in conflict.sessions.iter().enumerate() {
-                            @if place > 0 { " and " }
-                            a href=(format!("/session/{}", id.0)) { (client) " (session " (id.0) ")" }
-                        }
-                    }
+            ul { @for conflict in first { (conflict_line(conflict, overview, settings)) } }
+            @if !more.is_empty() {
+                details data-key="more-conflicts" {
+                    summary { (counted(more.len(), "more file")) }
+                    ul { @for conflict in more { (conflict_line(conflict, overview, settings)) } }
+                }
+            }
+        }
+    }
+}
+
+/// A session is named as its card is: by the client and the prompt.
+fn conflict_line(conflict: &Conflict, overview: &Overview, settings: &PageSettings) -> Markup {
+    let cards = || overview.groups.iter().flat_map(|group| &group.cards);
+    let prompt = |id: SessionId| {
+        let card = cards().find(|card| card.session.id == id);
+        card.map(|card| one_line(card.prompt(), LONGEST_NAME)).filter(|prompt| !prompt.is_empty())
+    };
+    html! {
+        li {
+            code { (Shown(&words::path(&conflict.file, settings.home.as_deref()))) }
+            " is edited by "
+            @for (place, (id, client)) in conflict.sessions.iter().enumerate() {
+                @if place > 0 { " and " }
+                a href=(format!("/session/{}", id.0)) {
+                    (client) @if let Some(prompt) = prompt(*id) { " (“" (Shown(&prompt)) "”)" }
                 }
             }
         }

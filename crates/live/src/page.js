@@ -112,10 +112,12 @@ document.addEventListener("keydown", (event) => {
       search.focus();
       event.preventDefault();
     } else {
-      location.assign("/history");
+      location.assign("/history#words");
     }
   }
 });
+
+if (location.hash === "#words") document.getElementById("words")?.focus();
 
 document.querySelector(".keys").hidden = false;
 tellTimes(document);

@@ -71,7 +71,7 @@ fn facts(story: &SessionStory, settings: &PageSettings) -> Markup {
 }
 
 fn turn_markup(story: &TurnStory, is_open: bool, settings: &PageSettings) -> Markup {
-    let last = story.verdicts.last().map(|verdict| verdict.recorded.decision);
+    let last = story.verdicts.last().map(standing);
     let failed = story.calls.iter().filter(|call| call.outcome == Outcome::Error).count();
     let prompt = one_line(&story.turn.prompt, 200);
     html! {
@@ -79,7 +79,7 @@ fn turn_markup(story: &TurnStory, is_open: bool, settings: &PageSettings) -> Mar
             summary data-item {
                 span.what {
                     @if story.is_open { span.state.working { "under way" } }
-                    @else if let Some(last) = last { span class={ "state " (last.name()) } { (decision_word(last)) } }
+                    @else if let Some((word, class)) = last { span class={ "state " (class) } { (word) } }
                     @else { span.state { "not judged" } }
                     b { @if prompt.is_empty() { "(an empty prompt)" } @else { (Shown(&prompt)) } }
                 }
@@ -181,6 +181,18 @@ fn call_markup(call: &Call, settings: &PageSettings) -> Markup {
     }
 }
 
+/// The word for a verdict, and the class of its colour. That all is done is told to the person, but needs nobody.
+fn standing(story: &VerdictStory) -> (&'static str, &'static str) {
+    let is_clear = story.explained.verdict.as_ref().is_some_and(|verdict| {
+        let mut actions = verdict.actions.iter();
+        verdict.observations.is_empty() && actions.all(|action| action.state == ActionState::Satisfied)
+    });
+    match story.recorded.decision {
+        Decision::Notify if is_clear => ("all clear", Decision::Pass.name()),
+        decision => (decision_word(decision), decision.name()),
+    }
+}
+
 fn decision_word(decision: Decision) -> &'static str {
     match decision {
         Decision::Pass => "passed",
@@ -191,16 +203,17 @@ fn decision_word(decision: Decision) -> &'static str {
 
 fn verdict_markup(story: &VerdictStory, settings: &PageSettings) -> Markup {
     let recorded = &story.recorded;
+    let (word, class) = standing(story);
     let reason = story.explained.verdict.as_ref().map(|verdict| verdict.reason.as_str()).unwrap_or_default();
     let name =
         recorded.repository.as_ref().and_then(|root| root.file_name()).map(|name| name.to_string_lossy());
     html! {
-        li class={ "verdict " (recorded.decision.name()) } {
+        li class={ "verdict " (class) } {
             span.kind { "stop" }
             div {
                 p {
-                    span.state { (decision_word(recorded.decision)) } " "
-                    b { (Shown(reason)) } " "
+                    span.state { (word) } " "
+                    @if reason != word { b { (Shown(reason)) } " " }
                     span.faint { (words::time(recorded.at, &settings.time_zone)) @if let Some(name) = name { " in " (Shown(&name)) } }
                 }
                 @if let Some(verdict) = &story.explained.verdict {

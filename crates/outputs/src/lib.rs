@@ -22,5 +22,5 @@ mod start_line;
 mod tool_line;
 
 pub use runner::Runner;
-pub use scan::{Scan, read};
+pub use scan::{Scan, read, shown};
 pub use shown::{ErrorKind, ErrorLines, NotStarted, RunResult, RunSummary, Shown, Summary, Tool, ToolResult};

@@ -9,7 +9,7 @@ use text::{WordFinder, without_colours};
 use crate::book::Book;
 use crate::plain_line::without_prefix;
 use crate::runner::Runner;
-use crate::shown::{Shown, Summary};
+use crate::shown::{RunResult, Shown, Summary};
 use crate::{error_line, start_line, tool_line};
 
 /// Every line of a summary has one of these in it, with `|` between.
@@ -197,6 +197,15 @@ pub fn read(snippet: &str) -> Option<Summary> {
         // That nothing ran in the tail says nothing about the rest.
         (_, tail) => tail.filter(|summary| *summary != Summary::NoTestsRan),
     }
+}
+
+/// What a snippet of output shows. Where something is cut out, tests may have run that it does not show.
+pub fn shown(snippet: &str) -> Shown {
+    let mut scan = Scan::new();
+    scan.feed(snippet);
+    let mut shown = scan.finish();
+    shown.summaries.retain(|summary| summary.result != RunResult::NothingRan || !snippet.contains(CUT));
+    shown
 }
 
 fn scanned(text: &str) -> Option<Summary> {

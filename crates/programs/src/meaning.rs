@@ -12,6 +12,8 @@ const IDLE: &str = "--help --version --dry-run";
 const TELLS_OF_ITSELF: &str = "--help --version -V";
 /// What is given first to an interpreter whose code stands on the command line or comes from its input.
 const INLINE: &str = "- -c -e -p --eval --print eval";
+/// With which an interpreter only parses the file that it is given.
+const PARSES: &str = "-c -wc -cw --check";
 
 /// What the table says of a command, looked up when it is first asked for: rules ask over and over. It says nothing that
 /// the command does not, so that any two are alike.
@@ -44,6 +46,7 @@ impl SimpleCommand {
     pub fn deed(&self) -> Deed {
         let find = || {
             self.row().map_or(Deed::Other, |row| match self.deed_by(row) {
+                Deed::Runs if self.only_parses(row) => Deed::Lints,
                 Deed::Runs | Deed::Other if self.runs_test_file(row) => Deed::Tests,
                 Deed::Other if !self.arguments.is_empty() && self.is_inline_code() => Deed::Runs,
                 deed => deed,
@@ -65,6 +68,11 @@ impl SimpleCommand {
         word.map(table::usual_deed).filter(|deed| *deed >= Deed::Lints).unwrap_or(Deed::Other)
     }
 
+    /// Whether it runs a file of tests as a program, and no runner of tests: what runs in it is up to the file.
+    pub fn starts_test_file(&self) -> bool {
+        self.deed() == Deed::Tests && self.row().is_some_and(|row| self.deed_by(row) != Deed::Tests)
+    }
+
     /// `python tests/test_a.py`, `bun a.test.ts`, `ruby test/a_test.rb`
     fn runs_test_file(&self, row: &Program) -> bool {
         let is_verb = |word: &&str| word.starts_with('-') || matches!(*word, "run");
@@ -72,6 +80,14 @@ impl SimpleCommand {
         (row.is(Fact::Interprets) || row.is(Fact::NodeTool))
             && !self.is_inline_code()
             && file.is_some_and(is_test_file)
+    }
+
+    /// `ruby -c a.rb`, `node --check a.js`: the file is read, and not run.
+    fn only_parses(&self, row: &Program) -> bool {
+        let first = self.arguments.first().and_then(Word::known);
+        row.is(Fact::Interprets)
+            && row.is(Fact::ChecksOneFile)
+            && first.is_some_and(|first| table::has(PARSES, first))
     }
 
     pub(crate) fn deed_by(&self, row: &Program) -> Deed {
@@ -231,7 +247,7 @@ impl SimpleCommand {
     /// `python -c …`, `node -e …`, and a script on standard input.
     pub fn is_inline_code(&self) -> bool {
         let first = self.arguments.first().map(Word::text);
-        self.row().is_some_and(|row| row.is(Fact::Interprets))
+        self.row().is_some_and(|row| row.is(Fact::Interprets) && !self.only_parses(row))
             && first.is_none_or(|first| table::has(INLINE, first))
     }
 

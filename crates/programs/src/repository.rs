@@ -17,6 +17,7 @@ use crate::Deed;
 use crate::shell::{Attribution, Intents, SimpleCommand, one_spelling};
 
 pub use crate::table::TaskRunner;
+use crate::table::matches_glob;
 use crate::test_file::is_test_file;
 pub use language::Language;
 use manifest::Manifest;
@@ -169,6 +170,8 @@ pub enum Covered {
     Unknown,
     /// By their folders; none if it ran outside of the repository.
     Packages(Vec<String>),
+    /// Of these packages only these files, from the root; `*` stands for any text.
+    Files { paths: Vec<String>, packages: Vec<String> },
 }
 
 impl Repository {
@@ -222,6 +225,16 @@ impl Repository {
     /// Whether a file holds tests, by its name.
     pub fn is_test(path: &str) -> bool {
         is_test_file(path)
+    }
+
+    /// Whether the text of a test says by which runner it is to be run; names say nothing about that.
+    pub fn is_for_some_runner(path: &str) -> bool {
+        path.ends_with(".py") && is_test_file(path)
+    }
+
+    /// Whether a file tells the runner of such tests, so that their texts need not be read.
+    pub fn names_runner(file: &RepositoryFile) -> bool {
+        ways::is_for_pytest(file)
     }
 
     /// Whether the name of a file says something about the repository, whatever is in it: lock files, settings, tests.
@@ -297,6 +310,18 @@ impl Repository {
         self.scripts.retain(|_| at.next().is_some_and(|at| scripts.contains(&at)));
     }
 
+    /// Whether a command is one of the ways in which a package is verified, word for word.
+    pub fn is_way(&self, command: &SimpleCommand) -> bool {
+        let mut ways = self.packages.iter().flat_map(|package| &package.ways);
+        ways.any(|way| {
+            way.command.contains(command.program.as_str())
+                && Intents::read(&way.command)
+                    .commands()
+                    .iter()
+                    .any(|own| own.program == command.program && own.arguments == command.arguments)
+        })
+    }
+
     /// The task that a way runs, if it is one.
     pub fn task_of(&self, way: &Way) -> Option<&Task> {
         let is_step = |task: &&Task| task.runner == TaskRunner::Workflow && task.body == way.command;
@@ -368,9 +393,22 @@ impl Way {
 impl Covered {
     /// Whether the package in this folder is among them. If nobody knows, it may be.
     pub fn has(&self, folder: &str) -> bool {
+        self.packages().is_none_or(|folders| folders.iter().any(|one| one == folder))
+    }
+
+    /// By their folders, if they are known.
+    pub fn packages(&self) -> Option<&[String]> {
         match self {
-            Self::Unknown => true,
-            Self::Packages(folders) => folders.iter().any(|one| one == folder),
+            Self::Unknown => None,
+            Self::Packages(packages) | Self::Files { packages, .. } => Some(packages),
+        }
+    }
+
+    /// Whether a file of the packages is among what was looked at.
+    pub fn has_file(&self, path: &str) -> bool {
+        match self {
+            Self::Files { paths, .. } => paths.iter().any(|one| matches_glob(one, path)),
+            Self::Unknown | Self::Packages(_) => true,
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::shell::{SimpleCommand, Word};
 use crate::table::{self, Deed, Fact, Grammar};
+use crate::test_file::is_code_file;
 
 /// Options with a value that leave something out: `-k name`.
 const NARROWS: &str = "-k -m -run --run -t --filter --grep -g --package -p --test -E --testNamePattern \
@@ -17,13 +18,41 @@ impl SimpleCommand {
     /// What was chosen of all that the program could take: files, folders, names, `-k name`.
     pub(crate) fn targets(&self) -> Vec<String> {
         let Selection { words, narrows, .. } = Selection::of(self);
-        let is_verb = matches!(words.first(), Some(&("run" | "start" | "check")));
+        let is_verb = matches!(words.first(), Some(&("run" | "start" | "check" | "discover")));
         words.into_iter().skip(usize::from(is_verb)).map(str::to_owned).chain(narrows).collect()
     }
 
     /// Whether it was told what to take of all that it could.
     pub fn names_targets(&self) -> bool {
         !self.targets().is_empty()
+    }
+
+    /// The files that it looks at, and nothing else: `mypy a.py`, `bash -n a.sh`, `eslint src/*.ts`. `None` if it takes more
+    /// than it names, as tests do, and where not all that it names are files of code.
+    pub(crate) fn checked_files(&self) -> Option<Vec<&str>> {
+        let row = self.row()?;
+        let looks_at_named = match self.deed_done()? {
+            Deed::Lints => true,
+            Deed::TypeChecks | Deed::Builds => row.is(Fact::ChecksFiles),
+            _ => false,
+        };
+        let mut words = Vec::new();
+        let mut arguments = self.arguments.iter().map(Word::text);
+        while let Some(argument) = arguments.next() {
+            if !argument.starts_with('-') {
+                words.push(argument);
+            } else if row.takes_value(argument) || argument == "--config" {
+                arguments.next();
+            }
+        }
+        let verbs = usize::from(row.has_subcommands() || matches!(words.first(), Some(&("check" | "run"))));
+        let mut files: Vec<&str> = words.into_iter().skip(verbs).collect();
+        if row.is(Fact::ChecksOneFile) {
+            files.truncate(1);
+        }
+        // What a variable or a loop stands for is not known; a pattern is.
+        let is_file = |word: &&str| !word.contains(['$', '`', '~', '{', '?', '[']) && is_code_file(word);
+        (looks_at_named && !files.is_empty() && files.iter().all(is_file)).then_some(files)
     }
 
     /// Whether both run the same program, for a program of many uses the same use of it.

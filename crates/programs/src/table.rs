@@ -256,6 +256,12 @@ pub(crate) enum Fact {
     NodeTool,
     /// Runs installed tools by their name alone.
     RunsNodeTools,
+    /// A type checker or compiler that says nothing of other files than those that it is given.
+    ChecksFiles,
+    /// Of several files it checks the first; the others are arguments of it.
+    ChecksOneFile,
+    /// What it checks is prose, settings or infrastructure: it says nothing of code.
+    ChecksNoCode,
 }
 
 /// One row.

@@ -1,5 +1,6 @@
 //! Which files are tests, by their names as the runners of many languages look for them.
 
+use crate::repository::Language;
 use crate::table::matches_glob;
 
 /// Without the extension.
@@ -30,6 +31,12 @@ const CODE: &[&str] = &[
     "scala", "groovy", "cs", "fs", "vb", "swift", "ex", "exs", "dart", "rs", "c", "cc", "cpp", "cxx", "sh",
     "bash", "lua", "jl", "R", "pl", "hs", "ml", "zig", "nim", "clj",
 ];
+
+/// Whether a file holds code, by its name.
+pub(crate) fn is_code_file(path: &str) -> bool {
+    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
+    CODE.contains(&extension) || Language::is_known(path)
+}
 
 /// Whether a file holds tests: `tests/test_a.py`, `a.test.ts`, `a_test.go`, `ATest.php`, `a.bats`.
 pub fn is_test_file(path: &str) -> bool {

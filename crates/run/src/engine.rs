@@ -123,6 +123,8 @@ pub enum EngineError {
     NoSlurm(#[from] NoSlurmError),
     #[error(transparent)]
     EndJobs(#[from] EndJobsError),
+    #[error("the nodes cannot be reached any more: {why}")]
+    Unreachable { why: String },
     #[error("cannot start an attempt")]
     Submit(#[source] std::io::Error),
     #[error("cannot control a stage")]

@@ -164,7 +164,7 @@ pub struct Ending {
     /// Suspensions left out.
     pub elapsed_milliseconds: u64,
     pub output_bytes: u64,
-    /// The command ended well, and then its `verify` did not.
+    /// The command succeeded, and then its `verify` failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub verify_failed: bool,
 }

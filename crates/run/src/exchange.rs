@@ -30,6 +30,10 @@ pub(crate) const MADE: &str = "made.json";
 pub trait Exchange: fmt::Debug + Send + Sync {
     fn of_run(&self, title: &str, run: &str) -> Result<Arc<dyn ExchangeStore>, RemoteError>;
 
+    /// Frees, one host at a time, what lies there longer than anybody takes to use it: of all runs but those of these, by title and
+    /// name, that are needed.
+    fn free(&self, runs: &[[&str; 2]], is_needed: &mut dyn FnMut(usize) -> bool) -> Result<(), RemoteError>;
+
     /// The words by which `stage-exec` finds it on a node, besides title and run. No credential is among them.
     fn words(&self) -> Vec<String>;
 }
@@ -46,6 +50,9 @@ pub struct ExchangedObject {
 pub trait ExchangeStore: fmt::Debug + Send + Sync {
     /// As people know it.
     fn name(&self) -> String;
+
+    /// Whether an error is the answer of a service that will not answer otherwise until a person does something.
+    fn is_refusal(&self, error: &RemoteError) -> bool;
 
     fn list(&self, under: &str) -> Result<Vec<ExchangedObject>, RemoteError>;
 

@@ -39,6 +39,8 @@ impl ExecutorChoice {
 pub(crate) enum AttemptReport {
     Progress(usize, AttemptProgress),
     Ended(usize, Box<AttemptOutcome>),
+    /// Those who carry attempts out go on, and nothing is heard of them any more, for this reason.
+    Unreachable(String),
 }
 
 /// What an attempt is known and ended by. It is made before anything is recorded.

@@ -40,7 +40,7 @@ text::named! {
         Run = "run",
         /// It runs only if a stage before it makes something else than before.
         Maybe = "maybe",
-        /// It must not be repeated, and what it made does not serve.
+        /// It must not be repeated, and what it made cannot be used.
         Refuse = "refuse",
         Reuse = "reuse",
         /// A condition keeps it from running.

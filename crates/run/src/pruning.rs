@@ -6,11 +6,12 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use checkpoint::layout::Layout;
-use checkpoint::{Room, StoreError};
+use checkpoint::{RemoteError, Room, StoreError};
 use files::FileError;
 use jiff::Timestamp;
 
 use crate::control;
+use crate::exchange::Exchange;
 use crate::hold::{self, HoldError, HoldKind, TakeError};
 use crate::jobs_left::JobsLeft;
 use crate::output::{ListedRun, PrunedRun, RunOnCluster, RunPruneOutput};
@@ -27,6 +28,8 @@ pub enum PruneError {
     Take { run: String, source: TakeError },
     #[error("cannot remove the run `{run}`")]
     Forget { run: String, source: HoldError },
+    #[error("cannot free what was exchanged with nodes")]
+    Exchange(#[source] RemoteError),
 }
 
 /// Which runs may go.
@@ -88,11 +91,12 @@ pub fn prunable(
     Ok(output)
 }
 
-/// Takes them away, and frees what only they held.
+/// Takes them away, and frees what only they held; and what runs left where nodes are reached without a shared folder.
 pub fn prune(
     root: &Path,
     retention: RunRetention,
     kind: &HoldKind,
+    exchange: Option<&dyn Exchange>,
     environment: &[(OsString, OsString)],
 ) -> Result<RunPruneOutput, PruneError> {
     let all = runs::all(root);
@@ -107,6 +111,11 @@ pub fn prune(
             Err(TakeError::Busy { .. }) => continue,
             Err(source) => return Err(PruneError::Take { run: name(), source }),
         };
+        if let Some(exchange) = exchange {
+            // None of its jobs is left.
+            let freed = exchange.of_run(run.layout.title(), run.layout.run());
+            freed.and_then(|store| store.remove_all("")).map_err(PruneError::Exchange)?;
+        }
         output.add(listed, checkpoint::remove_run(&run.layout)?);
         hold.forget().map_err(|source| PruneError::Forget { run: name(), source })?;
     }
@@ -119,8 +128,28 @@ pub fn prune(
         output.freed_files += freed.freed_files;
         output.freed_bytes += freed.freed_bytes;
     }
+    if let Some(exchange) = exchange {
+        free_exchanged(&runs::all(root), kind, exchange).map_err(PruneError::Exchange)?;
+    }
     output.kept = all.len() - output.removed.len();
     Ok(output)
+}
+
+/// What is old, and not of a run that somebody has in hand or of which an attempt may still come to an end.
+fn free_exchanged(all: &[FoundRun], kind: &HoldKind, exchange: &dyn Exchange) -> Result<(), RemoteError> {
+    let names: Vec<[&str; 2]> = all.iter().map(|run| [run.layout.title(), run.layout.run()]).collect();
+    // Nobody begins with them meanwhile.
+    let mut holds = Vec::new();
+    exchange.free(&names, &mut |place| {
+        let Some(FoundRun { layout, .. }) = all.get(place) else { return true };
+        let has_attempts = Record::read(&layout.events())
+            .map_or(true, |record| record.stages.values().any(|stage| stage.state.is_live()));
+        if has_attempts || control::is_taken(layout) {
+            return true;
+        }
+        let hold = hold::take(layout, kind);
+        hold.map(|hold| holds.push(hold)).is_err()
+    })
 }
 
 impl RunPruneOutput {

@@ -18,7 +18,7 @@ use text::error_chain;
 
 use crate::PythonSession;
 use crate::attempt::{self, Cause, Unaccepted};
-use crate::exchange::{self, CarryError, ExchangeStore, NodeRelay, ScratchRoot, object_name};
+use crate::exchange::{self, CarriedFiles, CarryError, ExchangeStore, NodeRelay, ScratchRoot, object_name};
 use crate::job_file::{
     ABORT, BEAT, ClaimFile, JOB, JobFile, JobFileError, JobReference, OUTCOME, OutcomeFile, PROGRESS,
 };
@@ -95,6 +95,39 @@ pub fn execute_from_exchange(
     node: &ComputeNode,
     temporary: &Path,
 ) -> Result<(), StageExecutionError> {
+    let mut next = token.to_owned();
+    let mut site: Option<NodeSite> = None;
+    loop {
+        let waits = execute_exchanged(store, &next, node, temporary, &mut site)?;
+        let followed = waits.then(|| next_in_session::wait_by(store.as_ref(), &next, &node.interrupt));
+        match followed.flatten() {
+            Some(following) => next = following,
+            None => {
+                let session = site.as_ref().and_then(|site| site.session.as_ref());
+                session.into_iter().for_each(|session| session.close());
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Where the stages of a job are carried out that does not see the project's folder. Those that follow in a session find there what
+/// its kernel knows.
+struct NodeSite {
+    scratch: ScratchRoot,
+    /// What of the project is there.
+    carried: CarriedFiles,
+    session: Option<Arc<PythonSession>>,
+}
+
+/// Whether its session can be gone on with.
+fn execute_exchanged(
+    store: &Arc<dyn ExchangeStore>,
+    token: &str,
+    node: &ComputeNode,
+    temporary: &Path,
+    site: &mut Option<NodeSite>,
+) -> Result<bool, StageExecutionError> {
     let name = object_name(token, JOB);
     let shown = PathBuf::from(format!("{}/{name}", store.name()));
     let bytes = store.get(&name).map_err(|source| JobFileError::Exchange { name: name.clone(), source })?;
@@ -108,60 +141,60 @@ pub fn execute_from_exchange(
     }
     let relay = NodeRelay::start(store, token);
     // Whatever goes wrong from here on is what became of the attempt.
-    let (scratch, executed) = match ScratchRoot::new(temporary) {
-        Ok(scratch) => {
-            let executed = execute_and_finish(&scratch, file, token, node, store.as_ref(), &relay);
-            (Some(scratch), executed)
-        }
-        Err(source) => {
-            let folder = temporary.to_owned();
-            (None, Err(StageExecutionError::Scratch { folder, source }))
-        }
+    let executed = NodeSite::of(site, temporary)
+        .and_then(|site| site.execute_and_finish(file, token, node, store.as_ref(), &relay));
+    let error = match executed {
+        Ok(waits) => return Ok(waits),
+        Err(error) => error,
     };
-    let Err(error) = executed else { return Ok(()) };
     let mut reason = error_chain(&error);
     if let Some(full) = exchange::full_disk(temporary, &node.host) {
         reason = format!("{reason}; {full}");
     }
-    drop(scratch);
-    relay.finish(None, &OutcomeFile::of_failure(token, reason)?).map_err(StageExecutionError::Carry)
+    *site = None;
+    let outcome = OutcomeFile::of_failure(token, reason)?;
+    relay.finish(None, &outcome).map_err(StageExecutionError::Carry)?;
+    Ok(false)
 }
 
-fn execute_and_finish(
-    scratch: &ScratchRoot,
-    file: JobFile,
-    token: &str,
-    node: &ComputeNode,
-    store: &dyn ExchangeStore,
-    relay: &NodeRelay,
-) -> Result<(), StageExecutionError> {
-    let folder = execute_in(scratch, file, token, node, store, relay)?;
-    let outcome = OutcomeFile::bytes_in(&folder, token, scratch.reason_if_full(&node.host))?;
-    relay.finish(Some(&folder), &outcome).map_err(StageExecutionError::Carry)
-}
-
-/// The folder of the attempt, with its outcome.
-fn execute_in(
-    scratch: &ScratchRoot,
-    file: JobFile,
-    token: &str,
-    node: &ComputeNode,
-    store: &dyn ExchangeStore,
-    relay: &NodeRelay,
-) -> Result<PathBuf, StageExecutionError> {
-    let file = file.moved_to(scratch.path());
-    let folder = file.folder()?;
-    let made = fs_err::create_dir_all(&folder);
-    made.map_err(|source| StageExecutionError::Scratch { folder: folder.clone(), source })?;
-    if let Some(carried) = &file.carried {
-        carried.fetch(scratch.path(), store).map_err(StageExecutionError::Carry)?;
+impl NodeSite {
+    /// The one that is there, or a new one.
+    fn of<'a>(site: &'a mut Option<Self>, temporary: &Path) -> Result<&'a mut Self, StageExecutionError> {
+        match site {
+            Some(site) => Ok(site),
+            None => {
+                let scratch = ScratchRoot::new(temporary).map_err(|source| StageExecutionError::Scratch {
+                    folder: temporary.to_owned(),
+                    source,
+                })?;
+                Ok(site.insert(Self { scratch, carried: CarriedFiles::default(), session: None }))
+            }
+        }
     }
-    file.write(&folder)?;
-    relay.follow(&folder);
-    let mut session = None;
-    execute_one(&folder.join(JOB), token, node, &mut session)?;
-    session.iter().for_each(|session| session.close());
-    Ok(folder)
+
+    fn execute_and_finish(
+        &mut self,
+        file: JobFile,
+        token: &str,
+        node: &ComputeNode,
+        store: &dyn ExchangeStore,
+        relay: &NodeRelay,
+    ) -> Result<bool, StageExecutionError> {
+        let file = file.moved_to(self.scratch.path());
+        let folder = file.folder()?;
+        let made = fs_err::create_dir_all(&folder);
+        made.map_err(|source| StageExecutionError::Scratch { folder: folder.clone(), source })?;
+        let carried = file.carried.clone().unwrap_or_default();
+        let before = std::mem::take(&mut self.carried);
+        carried.fetch_after(&before, self.scratch.path(), store).map_err(StageExecutionError::Carry)?;
+        self.carried = carried;
+        file.write(&folder)?;
+        relay.follow(&folder);
+        let waits = execute_one(&folder.join(JOB), token, node, &mut self.session)?;
+        let outcome = OutcomeFile::bytes_in(&folder, token, self.scratch.reason_if_full(&node.host))?;
+        relay.finish(Some(&folder), &outcome).map_err(StageExecutionError::Carry)?;
+        Ok(waits)
+    }
 }
 
 /// Whether its session can be gone on with.

@@ -28,4 +28,4 @@ pub use open_browser::{Brightness, OpenBrowser};
 pub use page_server::{PageResponse, PageServer};
 pub use redaction::{redacted, without_durations};
 pub use secret_samples::{CARRIERS, SecretSample, secret_samples};
-pub use waiting::{ago, finishes, now, wait_for, wait_for_file, wait_for_some};
+pub use waiting::{ago, finishes, now, wait_for, wait_for_equal, wait_for_file, wait_for_some};

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use scripted_model::{Scenario, Server, ServerError, Settings};
 
-/// Play a scenario as the model of Claude Code, Codex CLI or Gemini CLI
+/// Play a scenario as the model of an agent
 ///
 /// Prints the address to give to the client, and serves until it is ended. Each request for the agent's next step is
 /// answered with the scenario's next step.
@@ -23,10 +23,11 @@ use scripted_model::{Scenario, Server, ServerError, Settings};
     {\"text\": \"Done.\", \"delay_ms\": 500}
   ]}
 
-How a client is told the address:
-  Claude Code  ANTHROPIC_BASE_URL=ADDRESS ANTHROPIC_API_KEY=none
-  Gemini CLI   GOOGLE_GEMINI_BASE_URL=ADDRESS GEMINI_API_KEY=none
-  Codex CLI    a provider in config.toml with base_url = \"ADDRESS/v1\", wire_api = \"responses\""
+How a client is told the address, by the API that it calls:
+  Anthropic         ANTHROPIC_BASE_URL=ADDRESS ANTHROPIC_API_KEY=none
+  Gemini            GOOGLE_GEMINI_BASE_URL=ADDRESS GEMINI_API_KEY=none
+  responses         a provider with base_url = \"ADDRESS/v1\", wire_api = \"responses\"
+  chat completions  a provider or a variable such as OPENAI_BASE_URL with ADDRESS/v1"
 )]
 struct Arguments {
     /// The scenario to play, a JSON file

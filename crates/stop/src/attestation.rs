@@ -52,7 +52,7 @@ pub struct StatementSubject {
     digest: CommitDigest,
 }
 
-/// Either of the two is enough to know it again.
+/// Either of the two is enough to recognise it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommitDigest {

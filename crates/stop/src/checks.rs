@@ -87,5 +87,7 @@ fn end_of(output: &mut File) -> String {
     let mut bytes = Vec::new();
     let _ = output.seek(SeekFrom::Start(length.saturating_sub(OUTPUT)));
     let _ = output.take(OUTPUT).read_to_end(&mut bytes);
-    String::from_utf8_lossy(&bytes).trim().to_owned()
+    let end = String::from_utf8_lossy(&bytes);
+    // What is missing may have been the summary of tests.
+    if length > OUTPUT { format!("…{}", end.trim_end()) } else { end.trim().to_owned() }
 }

@@ -30,11 +30,11 @@ pub fn read(event: &ClientEvent, span: Option<&UnjudgedTurns>) -> Reading {
     let options = Options { first_window: FIRST_WINDOW, since, ..options };
     let Some(path) = &event.payload.transcript else { return transcript::read_bytes(&[], &options) };
     let reading = transcript::read(path, &options);
-    // Another host's lines can look like this one's, and like a turn in which nothing was done (L16).
+    // The lines of another host, known or not, can look like this one's, and like a turn in which nothing was done (L16).
     let is_empty = reading.calls.is_empty() && reading.coverage.records > 0;
-    match is_empty.then(|| transcript::writer(path)).flatten() {
-        Some(writer) if writer != event.payload.agent => {
-            transcript::read(path, &Options { agent: Some(writer), ..options })
+    match is_empty.then(|| transcript::writer(path)) {
+        Some(writer) if writer != options.agent => {
+            transcript::read(path, &Options { agent: writer, ..options })
         }
         _ => reading,
     }

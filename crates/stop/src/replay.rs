@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
+use agents::transcripts;
 use jiff::Timestamp;
 
 use self::transcript_file::ReplayedFile;
@@ -101,11 +102,11 @@ fn add(report: &mut Report, candidate: &Candidate, walked: Option<ReplayedFile>)
         // A folder holds many files that are none; one that was named should be.
         Some(ReplayedFile::Unread(reason)) if candidate.is_named => unread(reason),
         Some(ReplayedFile::Unread(_)) => report.totals.others += 1,
-        Some(ReplayedFile::Turns { agent, turns, stopped }) => {
+        Some(ReplayedFile::Turns { agent, turns, bytes, stopped }) => {
             if let Some(reason) = stopped {
                 unread(reason);
             }
-            report.totals.bytes += candidate.size;
+            report.totals.bytes += bytes;
             report.totals.sessions += u64::from(!turns.is_empty());
             for turn in turns {
                 report.add(agent, &path, turn);
@@ -114,15 +115,19 @@ fn add(report: &mut Report, candidate: &Candidate, walked: Option<ReplayedFile>)
     }
 }
 
-/// Each file once, in the order of names.
+/// Each file, and each session of a database, once, in the order of names.
 fn candidates(request: &ReplayRequest) -> Vec<Candidate> {
     let mut found: Vec<(PathBuf, bool)> = Vec::new();
     for path in &request.paths {
-        if path.is_dir() {
-            found.extend(agents::transcripts::under(path).into_iter().map(|path| (path, false)));
-        } else {
+        let inside = match path.is_dir() {
+            true => transcripts::under(path),
+            false => transcripts::in_database(path),
+        };
+        // A file that holds no sessions is one itself.
+        if inside.is_empty() && !path.is_dir() {
             found.push((path.clone(), true));
         }
+        found.extend(inside.into_iter().map(|path| (path, false)));
     }
     found.sort();
     found.dedup_by(|later, earlier| later.0 == earlier.0);
@@ -138,6 +143,7 @@ fn candidates(request: &ReplayRequest) -> Vec<Candidate> {
         .into_iter()
         .filter(|(path, _)| is_recent(path))
         .map(|(path, is_named)| {
+            // Of a session in a database it is not known.
             let size = fs_err::metadata(&path).map(|file| file.len()).unwrap_or_default();
             Candidate { path, size, is_named }
         })

@@ -20,6 +20,8 @@ const LARGEST_TEXT: u64 = 256 * 1024;
 const MOST_BYTES: usize = 8 * 1024 * 1024;
 const DEEPEST: usize = 8;
 const MOST_NAMED_SCRIPTS: usize = 40;
+/// The first ones tell for which runner a repository's tests are written.
+const MOST_TEST_TEXTS: usize = 4;
 
 /// Folders with the work of others, and with what was made.
 const VENDORED: &[&str] = &[
@@ -131,6 +133,7 @@ pub fn every_file(root: &Path) -> Vec<RepositoryFile> {
             waiting.extend(below.into_iter().map(|folder| (folder, depth + 1)));
         }
     }
+    found.read_tests();
     found.files
 }
 
@@ -211,6 +214,7 @@ pub(crate) fn around_with<'a>(
     }
     found.read_named_scripts();
     found.find_tests();
+    found.read_tests();
     found.files
 }
 
@@ -341,6 +345,23 @@ impl<'a> RepositoryFiles<'a> {
             let Some(text) = self.text(&path) else { continue };
             known.map(|at| self.files.remove(at));
             self.files.push(RepositoryFile { path, text: Some(text) });
+        }
+    }
+
+    /// Reads the first tests of a language that has several runners, unless something else tells which one is used.
+    fn read_tests(&mut self) {
+        if self.files.iter().any(Repository::names_runner) {
+            return;
+        }
+        let tests =
+            self.files.iter().enumerate().filter(|(_, file)| Repository::is_for_some_runner(&file.path));
+        let places: Vec<usize> = tests.map(|(place, _)| place).take(MOST_TEST_TEXTS).collect();
+        for place in places {
+            let Some(path) = self.files.get(place).map(|file| file.path.clone()) else { continue };
+            let text = self.text(&path);
+            if let Some(file) = self.files.get_mut(place) {
+                file.text = text;
+            }
         }
     }
 

@@ -330,6 +330,7 @@ impl VerifiedPlace<'_> {
             exit_code: Some(0),
             at: Some(run.began),
             ended_at: Some(run.ended),
+            snippet: run.printed.clone(),
             output: CommandOutput::of_shown(Some(run.shown.clone()).filter(|shown| !shown.is_empty())),
             ..Call::default()
         };
@@ -404,6 +405,8 @@ pub struct ProvingRun<'a> {
     pub ended: Timestamp,
     /// What its output shows.
     pub shown: Shown,
+    /// The end of its output, if there is any.
+    pub printed: Option<String>,
 }
 
 /// How many files are proven now for which action.

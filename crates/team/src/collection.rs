@@ -86,7 +86,10 @@ pub fn collect(
         if let Some(last) = verdicts.last() {
             (progress.verdict, progress.verdict_at) = (last.recorded.id, last.recorded.at);
         }
-        let opened = turns.iter().map(|turn| collector.opened(turn, now));
+        // A turn without a prompt may have several verdicts: the database knows it then.
+        let mut unannounced: Vec<OpenedTurn> = verdicts.iter().filter_map(unannounced_turn).collect();
+        unannounced.dedup_by_key(|turn| turn.id);
+        let opened = turns.iter().chain(&unannounced).map(|turn| collector.opened(turn, now));
         let mut events: Vec<TeamEvent> = opened.collect();
         events.extend(verdicts.iter().map(|verdict| collector.judged(verdict)));
         events.sort_by_key(|event| (event.at, event.sequence));
@@ -104,9 +107,21 @@ pub fn waiting(state: &Path) -> Result<u64, CollectError> {
         return Ok(waiting);
     }
     let seen = outbox.map_or(Ok(Progress::default()), |outbox| outbox.progress())?;
-    let (turn, verdict) = Journal::open(state, OpenFor::Command)?.read(|reading| reading.newest())?;
-    let more = (turn.0 - seen.turn.0).max(0) + (verdict.0 - seen.verdict.0).max(0);
-    Ok(waiting + more.unsigned_abs())
+    let mut journal = Journal::open(state, OpenFor::Command)?;
+    Ok(waiting + journal.read(|reading| reading.count_after(seen.turn, seen.verdict))?)
+}
+
+/// The turn of a verdict, if no prompt opened it.
+fn unannounced_turn(verdict: &FollowedVerdict) -> Option<OpenedTurn> {
+    let recorded = &verdict.recorded;
+    verdict.is_unannounced.then(|| OpenedTurn {
+        id: recorded.turn,
+        agent: recorded.agent.clone(),
+        client_id: recorded.client_id.clone(),
+        repository: recorded.repository.clone(),
+        opened_at: verdict.opened_at,
+        prompt: String::new(),
+    })
 }
 
 /// Whether the last records that were seen are still those: a damaged journal is set aside, and the next one counts from one again.

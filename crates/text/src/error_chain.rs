@@ -17,6 +17,20 @@ pub fn error_chain(error: &dyn Error) -> String {
     message
 }
 
+/// Without the numbers that Rust puts behind the system's own words, which say the same: `(os error 2)`.
+pub fn without_error_numbers(text: &str) -> String {
+    const BEFORE: &str = " (os error ";
+    let mut parts = text.split(BEFORE);
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(')') {
+            Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => plain.push_str(rest),
+            _ => plain.extend([BEFORE, part]),
+        }
+    }
+    plain
+}
+
 #[cfg(test)]
 mod tests {
     use std::fmt;
@@ -35,6 +49,18 @@ mod tests {
     impl Error for Failure {
         fn source(&self) -> Option<&(dyn Error + 'static)> {
             self.1.as_deref().map(|cause| cause as _)
+        }
+    }
+
+    #[test]
+    fn numbers_of_errors_are_left_out() {
+        for (text, plain) in [
+            ("cannot open `a`: No such file (os error 2)", "cannot open `a`: No such file"),
+            ("a (os error 2): b (os error 13)", "a: b"),
+            ("`x (os error y)` is a name", "`x (os error y)` is a name"),
+            ("", ""),
+        ] {
+            assert_eq!(without_error_numbers(text), plain);
         }
     }
 

@@ -20,7 +20,7 @@ mod word_finder;
 pub use base64::{base64, from_base64};
 pub use counted::{counted, listed};
 pub use duration::{duration_in_words, parse_duration, short_duration};
-pub use error_chain::error_chain;
+pub use error_chain::{error_chain, without_error_numbers};
 pub use escape_sequences::without_colours;
 pub use hexadecimal::{from_hexadecimal, hexadecimal};
 pub use html::html_text;

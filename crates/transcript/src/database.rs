@@ -30,7 +30,7 @@ use crate::window::LONGEST_LINE;
 pub(crate) struct DatabaseFormat {
     /// The session that was written to last, and is no sub-agent's.
     pub(crate) latest: &'static str,
-    /// All sessions, those first that were written to last: id, folder, and the id of the session that started it.
+    /// All sessions, those first that were written to last: `id`, folder, and the id of the session that started it.
     pub(crate) sessions: &'static str,
     /// The messages of the session `?1`, the last one first: row, and how many bytes its line has.
     pub(crate) messages: &'static str,
@@ -73,8 +73,7 @@ pub(crate) fn is_database(head: &[u8]) -> bool {
 
 /// The sessions in the database at `path`, those first that were written to last; none where it is no client's.
 pub fn sessions(path: &Path) -> Vec<StoredSession> {
-    let Ok((connection, _, format)) = open(path) else { return Vec::new() };
-    stored_sessions(&connection, format, path).unwrap_or_default()
+    asked_sessions(path, None)
 }
 
 /// The files that a client writes a transcript into, which need not be there: the one at `path`, or the database and its write-ahead log.
@@ -97,19 +96,25 @@ pub fn is_there(path: &Path) -> bool {
 /// The session that `path` names.
 pub fn stored_session(path: &Path) -> Option<StoredSession> {
     let (database, id) = (path.parent()?, path.file_name()?.to_str()?);
-    if !database.is_file() {
-        return None;
-    }
-    sessions(database).into_iter().find(|session| session.id == id)
+    let found = if database.is_file() { asked_sessions(database, Some(id)) } else { Vec::new() };
+    found.into_iter().next()
+}
+
+/// The sessions in a database, or only the one with this id.
+fn asked_sessions(path: &Path, id: Option<&str>) -> Vec<StoredSession> {
+    let Ok((connection, _, format)) = open(path) else { return Vec::new() };
+    stored_sessions(&connection, format, path, id).unwrap_or_default()
 }
 
 fn stored_sessions(
     connection: &Connection,
     format: &DatabaseFormat,
     path: &Path,
+    id: Option<&str>,
 ) -> rusqlite::Result<Vec<StoredSession>> {
-    let mut statement = connection.prepare(format.sessions)?;
-    let rows = statement.query_map([], |row| {
+    let asked = format!("SELECT * FROM ({}) WHERE ?1 IS NULL OR id = ?1", format.sessions);
+    let mut statement = connection.prepare(&asked)?;
+    let rows = statement.query_map([id], |row| {
         let id: String = row.get(0)?;
         Ok(StoredSession {
             path: path.join(&id),

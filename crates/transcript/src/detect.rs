@@ -32,10 +32,9 @@ pub(crate) fn layout(source: &Source<'_>, named: Option<Agent>) -> Option<(Agent
         return Some((lines.agent, Layout::Lines));
     }
     let of_document = |agent: Agent| Some((agent, format::of(agent).document.as_ref()?));
-    let mut documents = named.as_ref().map_or(&Agent::ALL[..], std::slice::from_ref).iter().copied();
-    if let Some((agent, format)) = documents.find_map(of_document)
-        && is_document(source)
-    {
+    let documents = named.as_ref().map_or(&Agent::ALL[..], std::slice::from_ref).iter().copied();
+    let is_written = |(_, format): &(Agent, &DocumentFormat)| is_document(source, format);
+    if let Some((agent, format)) = documents.filter_map(of_document).find(is_written) {
         return Some((agent, Layout::Document(format)));
     }
     if let Some(agent) = named {
@@ -50,14 +49,19 @@ pub(crate) fn writer(source: &Source<'_>) -> Option<Agent> {
         return Some(lines.agent);
     }
     let mut votes = [0_usize; Agent::ALL.len()];
-    let mut lines = ReverseLines::new(source, WINDOW, 64 * WINDOW);
-    for left in (0..LINES).rev() {
-        let Ok(Some(line)) = lines.next_line() else { break };
-        let Ok(text) = std::str::from_utf8(line.bytes) else { continue };
-        let writers = possible_writers(text);
+    let mut count = |line: &[u8]| {
+        let writers = std::str::from_utf8(line).map(possible_writers).unwrap_or_default();
         for (vote, agent) in votes.iter_mut().zip(Agent::ALL) {
             *vote += usize::from(writers.contains(&agent));
         }
+        votes
+    };
+    // Some introduce themselves there, and write nothing of their own later.
+    let mut votes = count(head(source, WINDOW).split(|byte| *byte == b'\n').next().unwrap_or_default());
+    let mut lines = ReverseLines::new(source, WINDOW, 64 * WINDOW);
+    for left in (0..LINES).rev() {
+        let Ok(Some(line)) = lines.next_line() else { break };
+        votes = count(line.bytes);
         let mut ranking = votes;
         ranking.sort_unstable();
         let [.., second, first] = ranking;
@@ -70,18 +74,21 @@ pub(crate) fn writer(source: &Source<'_>) -> Option<Agent> {
     (most > 0 && votes.iter().filter(|votes| **votes == most).count() == 1).then_some(agent)
 }
 
-/// A document begins with a brace on a line of its own, or is one line with messages in it.
-fn is_document(source: &Source<'_>) -> bool {
-    let mut head = Vec::new();
-    if source.append_at(&mut head, DOCUMENT_HEAD.min(source.len()) as usize, 0).is_err() {
-        return false;
-    }
+/// A document begins with a brace on a line of its own, or is one line with messages in it; its head has the sign of its client.
+fn is_document(source: &Source<'_>, format: &DocumentFormat) -> bool {
+    let head = head(source, DOCUMENT_HEAD);
     let text = String::from_utf8_lossy(&head);
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
-    if first.trim_end() == "{" {
-        return text.contains(r#""sessionId""#) || text.contains(r#""messages""#);
+    let is_one_line = || rest.trim().is_empty() && first.contains(r#""messages":["#);
+    text.contains(format.sign) && (first.trim_end() == "{" || (first.starts_with('{') && is_one_line()))
+}
+
+/// The first bytes, or none where they cannot be read.
+fn head(source: &Source<'_>, length: u64) -> Vec<u8> {
+    let mut head = Vec::new();
+    match source.append_at(&mut head, length.min(source.len()) as usize, 0) {
+        Ok(()) => head,
+        Err(_) => Vec::new(),
     }
-    let patches = first.starts_with(r#"{"$set""#);
-    first.starts_with('{') && !patches && rest.trim().is_empty() && first.contains(r#""messages":["#)
 }

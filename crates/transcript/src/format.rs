@@ -29,7 +29,8 @@ pub(crate) struct HostFormat {
     pub(crate) record: fn(&str) -> Record,
     /// The format is known. Otherwise its transcripts are left alone.
     pub(crate) is_read: bool,
-    /// Whether a line looks as if this host wrote it.
+    /// Whether a line has what only this host writes. Other programs use the same envelopes, and a transcript that nobody is known to
+    /// have written must not pass for a turn in which nothing was done (L16); so many a line of the host itself has no such mark.
     pub(crate) wrote: fn(&LineShape<'_>) -> bool,
     /// The older format, in which a session is one document.
     pub(crate) document: Option<DocumentFormat>,
@@ -68,6 +69,8 @@ impl HostFormat {
 /// A session that is one JSON document.
 #[derive(Debug)]
 pub(crate) struct DocumentFormat {
+    /// A name at its beginning that only this host writes.
+    pub(crate) sign: &'static str,
     /// The messages in a document.
     pub(crate) messages: for<'a> fn(&'a str) -> DocumentMessages<'a>,
     /// What one of them says.
@@ -151,20 +154,39 @@ pub fn wakes_agent(agent: Agent) -> bool {
 
 /// What a line looks like from outside: the names that its object has, by which the clients' lines are told apart.
 pub(crate) struct LineShape<'a> {
-    names: Vec<Cow<'a, str>>,
-    kind: Option<RawJson<'a>>,
+    fields: Vec<(Cow<'a, str>, RawJson<'a>)>,
 }
 
-impl LineShape<'_> {
-    /// Whether it has something under this name.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.names.iter().any(|known| known == name)
+impl<'a> LineShape<'a> {
+    /// Of a text that is an object.
+    fn of(text: &'a str) -> Option<Self> {
+        text.trim_start().starts_with('{').then(|| json_reader::from_str(text).ok()).flatten()
     }
 
-    /// Whether its `type` is this one.
-    pub(crate) fn is(&self, kind: &str) -> bool {
-        let written = self.kind.and_then(|raw| raw.get().strip_prefix('"')?.strip_suffix('"'));
-        written == Some(kind)
+    /// Whether it has something under this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.value(name).is_some()
+    }
+
+    /// Whether it has something under each of these names, and under no other.
+    pub(crate) fn has_only(&self, names: &[&str]) -> bool {
+        self.fields.len() == names.len() && names.iter().all(|name| self.has(name))
+    }
+
+    /// Whether the object under this name has something under one of these.
+    pub(crate) fn has_inside(&self, name: &str, names: &[&str]) -> bool {
+        let inner = self.value(name).and_then(|raw| LineShape::of(raw.get()));
+        inner.is_some_and(|inner| names.iter().any(|name| inner.has(name)))
+    }
+
+    /// Its `type`.
+    pub(crate) fn kind(&self) -> &str {
+        let written = self.value("type").and_then(|raw| raw.get().strip_prefix('"')?.strip_suffix('"'));
+        written.unwrap_or_default()
+    }
+
+    fn value(&self, name: &str) -> Option<RawJson<'_>> {
+        self.fields.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
 }
 
@@ -177,16 +199,12 @@ impl<'de: 'a, 'a> Deserialize<'de> for LineShape<'a> {
                 formatter.write_str("an object")
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut shape = LineShape { names: Vec::new(), kind: None };
+                let mut shape = LineShape { fields: Vec::new() };
                 while let Some(Text(name)) = map.next_key::<Text<'de>>()? {
                     let value: RawJson<'de> = map.next_value()?;
-                    if value.get() == "null" {
-                        continue;
+                    if value.get() != "null" {
+                        shape.fields.push((name, value));
                     }
-                    if name == "type" {
-                        shape.kind = Some(value);
-                    }
-                    shape.names.push(name);
                 }
                 Ok(shape)
             }
@@ -197,10 +215,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for LineShape<'a> {
 
 /// The clients by which a line looks as if it was written.
 pub(crate) fn possible_writers(line: &str) -> Vec<Agent> {
-    let is_object = line.trim_start().starts_with('{');
-    let Some(shape) = is_object.then(|| json_reader::from_str::<LineShape<'_>>(line).ok()).flatten() else {
-        return Vec::new();
-    };
+    let Some(shape) = LineShape::of(line) else { return Vec::new() };
     Agent::ALL.into_iter().filter(|agent| (of(*agent).wrote)(&shape)).collect()
 }
 
@@ -217,4 +232,47 @@ pub(crate) fn early_type(line: &str, within: usize) -> Option<&str> {
     let head = line.get(..line.floor_char_boundary(within.min(line.len())))?;
     let after = head.get(TYPE.find(head.as_bytes())? + TYPE.needle().len()..)?;
     after.split_once('"').map(|(value, _)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every file below a folder of the tests.
+    fn files(folder: &Path) -> Vec<PathBuf> {
+        let entries = fs_err::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+    }
+
+    /// L16: whatever another host writes, known or not, no line of it is taken for one's own; and each sample is known by its own lines.
+    #[test]
+    fn l16_no_line_of_any_sample_is_taken_for_another_hosts() {
+        let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+        let writers = |file: &Path| {
+            let text = String::from_utf8_lossy(&fs_err::read(file).unwrap()).into_owned();
+            let mut writers: Vec<Agent> = text.lines().flat_map(possible_writers).collect();
+            writers.sort_by_key(|agent| agent.name());
+            writers.dedup();
+            writers
+        };
+        for host in Agent::ALL.into_iter().filter(|host| is_read(*host)) {
+            let samples = files(&tests.join("samples").join(host.name()));
+            let is_log = |file: &&PathBuf| file.extension().is_some_and(|extension| extension == "jsonl");
+            for sample in samples.iter().filter(is_log) {
+                assert_eq!(writers(sample), [host], "{}", sample.display());
+                assert_eq!(crate::reader::writer(sample), Some(host), "{}", sample.display());
+                // By another's reader it looks like an idle agent, so that whoever reads it so asks who wrote it.
+                for other in Agent::ALL.into_iter().filter(|other| *other != host) {
+                    let options = crate::Options { agent: Some(other), ..crate::Options::default() };
+                    assert_eq!(crate::read(sample, &options).calls, [], "{} as {other:?}", sample.display());
+                }
+            }
+        }
+        for sample in files(&tests.join("samples-of-unknown-hosts")) {
+            assert_eq!(writers(&sample), [], "{}", sample.display());
+            let reading = crate::read(&sample, &crate::Options::default());
+            assert_eq!(reading.agent, None);
+            assert!(reading.coverage.records > 0);
+        }
+    }
 }

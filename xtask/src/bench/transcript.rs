@@ -11,7 +11,7 @@ use super::records::{MEGABYTE, Records};
 use super::row::Row;
 use super::{milliseconds, percentile};
 use crate::process::{self, cargo_command};
-use crate::root;
+use crate::{release, root};
 
 const LAST_TURN: u64 = 200 * 1024;
 const LARGE_TURN: u64 = 30 * MEGABYTE;
@@ -20,14 +20,10 @@ const ROUNDS: usize = 41;
 
 pub(crate) fn run() -> Result<Vec<Row>, String> {
     println!("building…");
-    let built = root().join("target/bench/build");
-    for what in
-        [&["-p", "checkstone", "--features", "full"][..], &["-p", "transcript", "--example", "measure"]]
-    {
-        let mut build = cargo_command();
-        build.args(["build", "--profile", "dist", "--quiet"]).args(what).arg("--target-dir").arg(&built);
-        process::run(&mut build)?;
-    }
+    let program = release::build()?;
+    let mut build = cargo_command();
+    build.args(["build", "--profile", "dist", "--quiet", "-p", "transcript", "--example", "measure"]);
+    process::run(build.arg("--target-dir").arg(root().join("target/bench/build")))?;
     let folder = root().join("target/bench");
     fs_err::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let records = Records::load()?;
@@ -39,16 +35,15 @@ pub(crate) fn run() -> Result<Vec<Row>, String> {
     }
     let large = folder.join("turn.jsonl");
     records.write(&large, LARGE_TURN, LARGE_TURN)?;
-    let mut rows = scaling(&files)?;
+    let mut rows = scaling(&program, &files)?;
     rows.push(large_turn(&large)?);
     rows.extend(each_host(&folder)?);
     Ok(rows)
 }
 
 /// Every round reads each file once; the figures are the tenth percentile and the median of the rounds.
-fn scaling(files: &[(&str, PathBuf)]) -> Result<Vec<Row>, String> {
+fn scaling(program: &Path, files: &[(&str, PathBuf)]) -> Result<Vec<Row>, String> {
     let measure = root().join("target/bench/build/dist/examples/measure");
-    let program = root().join("target/bench/build/dist/checkstone");
     let mut reading = vec![Vec::new(); files.len()];
     let mut whole = vec![Vec::new(); files.len()];
     let mut peaks = vec![0_u64; files.len()];
@@ -64,7 +59,7 @@ fn scaling(files: &[(&str, PathBuf)]) -> Result<Vec<Row>, String> {
                 *highest = peak.max(*highest);
             }
             let began = Instant::now();
-            process::output(Command::new(&program).args(["timeline", "--json", "--transcript"]).arg(path))?;
+            process::output(Command::new(program).args(["timeline", "--json", "--transcript"]).arg(path))?;
             at(&mut whole, place).push(began.elapsed());
         }
     }

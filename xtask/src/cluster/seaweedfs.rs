@@ -14,6 +14,19 @@ const KEY: &str = "checkstone";
 const SECRET: &str = "checkstone-secret";
 const BUCKET: &str = "checkstone";
 
+/// A role that anybody who has a key may assume. Its credentials expire soon, for the tests of that.
+const SHORT_ROLE: &str = r#"{
+"sts": {"issuer": "checkstone", "tokenDuration": "40s", "maxSessionLength": "12h", "signingKey": "SIGNING"},
+"policy": {"defaultEffect": "Deny", "storeType": "memory"},
+"roles": [{
+    "roleName": "short", "roleArn": "arn:aws:iam::role/short", "attachedPolicies": ["all"],
+    "trustPolicy": {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": ["sts:AssumeRole"]}]}
+}],
+"policies": [{"name": "all", "document": {
+    "Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": ["s3:*"], "Resource": ["arn:aws:s3:::*", "arn:aws:s3:::*/*"]}]
+}}]
+}"#;
+
 /// How many ports it has, and how far above each there is one for the servers themselves.
 const COUNT: u16 = 4;
 const ABOVE: u16 = 10_000;
@@ -89,6 +102,9 @@ fn start(folder: &Path, weed: &Path, data: &Path, ports: [u16; 4]) -> Result<(),
         r#"{{"identities":[{{"name":"{KEY}","credentials":[{{"accessKey":"{KEY}","secretKey":"{SECRET}"}}],"actions":{actions}}}]}}"#
     );
     fs_err::write(&identities, identity).map_err(failed)?;
+    let roles = folder.join("roles.json");
+    let signing = text::base64(b"checkstone, for the tests of sessions");
+    fs_err::write(&roles, SHORT_ROLE.replace("SIGNING", &signing)).map_err(failed)?;
     let log = || fs_err::OpenOptions::new().create(true).append(true).open(folder.join("log"));
     let [master, volume, filer, s3] = ports;
     // Nobody's child: a test that kills it starts it again, and whoever started it first would have to wait for it.
@@ -98,6 +114,7 @@ fn start(folder: &Path, weed: &Path, data: &Path, ports: [u16; 4]) -> Result<(),
     server.args([format!("-master.port={master}"), format!("-volume.port={volume}")]);
     server.args([format!("-filer.port={filer}"), format!("-s3.port={s3}")]);
     server.arg(format!("-s3.config={}", identities.display()));
+    server.arg(format!("-s3.iam.config={}", roles.display()));
     // Every bucket has volumes of its own, and many small ones are better than a few that are full.
     server.args(["-volume.max=100", "-master.volumeSizeLimitMB=64"]);
     // At fixed ports, and of no use here: a second server on this machine would not start.

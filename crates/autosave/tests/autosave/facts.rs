@@ -166,7 +166,7 @@ fn commands_are_shown_as_far_as_they_are_plain() {
             "if [ broken",
         ],
     ), @"
-    - When: 1970-01-01 00:00:00 UTC, it was requested (save 1 of the session)
+    - When: 1970-01-01 00:00:00 UTC, a save was requested (save 1 of the session)
     - Branch: `main`
     - Asked: `Fix src/a.rs, see ~/notes.md; the token: (withheld) Then release`
     - Files changed: none in this turn

@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &AttestArguments, printer: &Printer) -> Result<Exit
         return Err(CommandError::not_found(format!("`{}` has no policy", repository.root.display()))
             .hint("`checkstone init` writes one"));
     };
-    let policy = repository_policy::sound(&texts, "nothing can be attested while the policy is broken")?;
+    let policy = repository_policy::sound(&texts, "nothing can be attested until you fix this")?;
     let git = environment::git().within(GIT_LIMIT);
     let commit = NamedCommit::find(&repository, &git, &arguments.commit)?;
     let compared = ComparedWith::find(arguments.base.as_deref(), &repository, &git, &commit)?;
@@ -211,7 +211,7 @@ text::named! {
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub(crate) enum AttestedState {
         Written = "written",
-        /// A note said as much already.
+        /// An existing note already says this.
         Known = "known",
         /// Nothing was proven.
         Nothing = "nothing",

@@ -11,7 +11,6 @@ use jiff::Timestamp;
 use journal::{Journal, PushState, Session, Turn};
 use serde::Serialize;
 use stop::SESSIONS_LOOKED_AT;
-use text::counted;
 use transcript::{Agent, Reading, visible};
 
 use super::background::{self, EndedPush};
@@ -22,6 +21,7 @@ use crate::error::{CommandError, ErrorKind, Warning};
 use crate::journal_access;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG, shown};
 use crate::repository_argument::{RepositoryArgument, find};
+use crate::repository_policy::mistakes;
 use crate::saving_environment;
 
 /// Commit notes on the work now, take a snapshot of it, and push
@@ -59,11 +59,8 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
     let state = journal_access::state_directory()?;
     let mut journal = journal_access::open_or_create(&state)?;
     let found = saving_environment::of_repository(&repository.root, Some(&mut journal));
-    let (settings, is_ignored) = found.map_err(|problems| {
-        let count = counted(problems.0.len(), "mistake");
-        CommandError::usage(format!("the settings have {count}:\n{problems}"))
-            .hint("nothing is saved until you fix them")
-    })?;
+    let (settings, is_ignored) =
+        found.map_err(|problems| mistakes(&problems).hint("nothing is saved until you fix this"))?;
     if is_ignored && !arguments.json {
         printer.warning(
             Warning::new("`[autosave]` of `checkstone.toml` is ignored: the file is not trusted")

@@ -127,7 +127,7 @@ impl AutosaveStatus {
             let detail = visible(&last.push_detail);
             match last.push {
                 PushState::None => {}
-                PushState::Started => lines.push(("push", format!("of {commit} is under way"))),
+                PushState::Started => lines.push(("push", format!("{commit} is being pushed"))),
                 PushState::Pushed => lines.push(("push", format!("{GOOD}done{GOOD:#}: {detail}"))),
                 PushState::Failed => lines.push(("push", format!("{BAD}failed{BAD:#}: {detail}"))),
             }

@@ -98,7 +98,7 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
     let Some(texts) = change.map_or(found.policy, |change| change.before) else {
         return without_policy(arguments, &root, printer);
     };
-    let policy = repository_policy::sound(&texts, "agents are not held while the policy is broken")?;
+    let policy = repository_policy::sound(&texts, "agents are not held until you fix this")?;
     if let (Some(problem), true) = (problem, event.payload.transcript.is_some() || policy.checks.count() > 0)
     {
         printer.warning(problem);
@@ -147,7 +147,7 @@ pub(crate) struct CheckVerdicts<'a> {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct OtherVerdict<'a> {
     repository: Cow<'a, str>,
-    /// How one gets there.
+    /// The path to it from the folder that was asked about.
     folder: &'a str,
     #[serde(flatten)]
     verdict: &'a Verdict,
@@ -188,7 +188,11 @@ fn is_elsewhere(journal: &mut Journal, event: &ClientEvent, root: &Path) -> bool
 }
 
 fn git_problem(problem: &impl std::fmt::Display) -> CommandError {
-    CommandError::failed(format!("cannot ask git: {problem}"))
+    let hint = match environment::git().path() {
+        Some(_) => "",
+        None => "install git, or add its folder to `PATH`",
+    };
+    CommandError::failed(format!("cannot ask git: {problem}")).hint(hint)
 }
 
 /// The session as its hooks call it, by its transcript.

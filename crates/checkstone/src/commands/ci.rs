@@ -138,9 +138,9 @@ fn chosen(
     }
     match &policies.head {
         Some(texts) => {
-            let policy = texts.load().map_err(|problems| {
-                mistakes(&problems).hint("nothing can be verified while the policy is broken")
-            })?;
+            let policy = texts
+                .load()
+                .map_err(|problems| mistakes(&problems).hint("nothing can be verified until you fix this"))?;
             Ok((PolicyEnd::Head, Some(policy)))
         }
         None => Ok((PolicyEnd::Neither, None)),

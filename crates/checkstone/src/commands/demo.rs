@@ -36,6 +36,10 @@ fn folder(given: Option<&PathBuf>) -> Result<PathBuf, CommandError> {
         let made = tempfile::Builder::new().prefix("checkstone-demo-").tempdir()?;
         return Ok(made.keep());
     };
+    if given.exists() {
+        return Err(CommandError::refused(format!("`{}` already exists", given.display()))
+            .hint("name a folder that does not exist yet"));
+    }
     fs_err::create_dir(given).map_err(|error| {
         CommandError::from(error).hint("name a folder that does not exist yet, inside one that does")
     })?;

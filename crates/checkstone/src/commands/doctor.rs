@@ -11,14 +11,14 @@ use agents::registration::status_line::{self, StatusLineOwner};
 use agents::{KnownHook, TrustQuestion, host};
 use changes::Repository;
 use serde::Serialize;
-use text::counted;
+use text::{counted, wrap};
 use transcript::{Agent, visible};
 
 use crate::agent_name::AgentName;
 use crate::clients::{ClientFiles, Scope};
 use crate::commands::init::report_agent;
 use crate::doctor::client::Client;
-use crate::doctor::finding::{About, Finding, FindingState};
+use crate::doctor::finding::{About, Finding, FindingState, Surroundings};
 use crate::doctor::registered::{self, Registered, Way};
 use crate::doctor::remedy::Remedy;
 use crate::doctor::repair::RepairPlan;
@@ -107,7 +107,7 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<Exit
         return exit_code;
     }
     if !arguments.json {
-        printer.text(&text(&findings));
+        printer.text(&text(&findings, printer.narrow_width()));
     }
     let DoctorArguments { dry_run, yes, json, diff, .. } = *arguments;
     match (Manner { dry_run, yes, json, diff }).ask(&plan.changes(), "Fix this?", printer)? {
@@ -122,7 +122,11 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<Exit
                 let shown = "Nothing was changed: this was a dry run.\n";
                 let changes = plan.changes();
                 let is_empty = changes.is_empty();
-                printer.text(&if is_empty { nothing } else { told_changes(&changes) + shown });
+                printer.text(&if is_empty {
+                    nothing
+                } else {
+                    told_changes(&changes, printer.narrow_width()) + shown
+                });
                 return Ok(exit_code(&findings));
             }
             told(arguments, root.as_deref(), &findings, &plan.changes(), printer)
@@ -136,7 +140,7 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<Exit
                 report_agent("checkstone doctor --fix", done, root.as_deref(), &state, printer)?;
             }
             if !json {
-                printer.text(&told_changes(&changes));
+                printer.text(&told_changes(&changes, printer.narrow_width()));
             }
             let Some(findings) = examine() else { return Ok(ErrorKind::Interrupted.exit_code()) };
             told(arguments, root.as_deref(), &findings, &changes, printer)
@@ -175,6 +179,13 @@ fn examined(
         findings.append(&mut client.findings);
     }
     findings.extend(missing(&agents, root));
+    // Otherwise all would look well where nothing is ever held.
+    if findings.iter().all(|finding| finding.check != "registered") {
+        findings.push(
+            Finding::note(Surroundings::Machine, "registered", "no client, so nothing is held")
+                .advice("`checkstone init` registers the hooks, once a client is installed"),
+        );
+    }
     findings.extend(surroundings::machine());
     findings.extend(surroundings::repository(repository));
     Some(findings)
@@ -196,7 +207,7 @@ fn told(
             changes: arguments.fix.then(|| changes.iter().map(|change| change.output()).collect()),
         })?;
     } else {
-        printer.text(&text(findings));
+        printer.text(&text(findings, printer.narrow_width()));
     }
     Ok(exit_code(findings))
 }
@@ -504,15 +515,21 @@ fn fires(agent: Agent, registered: &Registered, root: Option<&Path>, interruptio
     }
 }
 
-fn text(findings: &[Finding]) -> String {
+/// The column in which the texts begin.
+const INDENT: usize = 15;
+
+fn text(findings: &[Finding], width: Option<usize>) -> String {
+    let of = |about: About| findings.iter().filter(move |finding| finding.about == about);
+    let is_absent = |about: &About| {
+        let found: Vec<&Finding> = of(*about).collect();
+        matches!(found[..], [Finding { check: "installed", state: FindingState::Note, .. }])
+    };
+    let (absent, shown): (Vec<About>, Vec<About>) =
+        About::all().filter(|about| of(*about).next().is_some()).partition(is_absent);
     let mut text = String::new();
-    for about in About::all() {
-        let mut own = findings.iter().filter(|finding| finding.about == about).peekable();
-        if own.peek().is_none() {
-            continue;
-        }
+    for about in shown {
         let _ = writeln!(text, "{STRONG}{}{STRONG:#}", about.title());
-        for finding in own {
+        for finding in of(about) {
             let (style, mark) = match finding.state {
                 FindingState::Good => (GOOD, "✓"),
                 FindingState::Note => (FAINT, "–"),
@@ -520,9 +537,14 @@ fn text(findings: &[Finding]) -> String {
             };
             let advice =
                 finding.advice.as_ref().map(|advice| format!(" → {}", visible(advice))).unwrap_or_default();
-            let said = visible(&finding.text);
-            let _ = writeln!(text, "  {style}{mark}{style:#} {:<10} {said}{advice}", finding.check);
+            let said = wrap(&format!("{}{advice}", visible(&finding.text)), INDENT, width);
+            let _ = writeln!(text, "  {style}{mark}{style:#} {:<10} {said}", finding.check);
         }
+    }
+    if !absent.is_empty() {
+        let names: Vec<&str> = absent.into_iter().map(About::title).collect();
+        let names = format!("Not installed: {}", names.join(", "));
+        let _ = writeln!(text, "{FAINT}{}{FAINT:#}", wrap(&names, 0, width));
     }
     text
 }

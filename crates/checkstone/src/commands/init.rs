@@ -12,14 +12,14 @@ use journal::Author;
 use serde::Serialize;
 use stop::policy_files::FILE_NAME;
 use stop::trust;
-use text::{counted, size_in_words};
+use text::{counted, size_in_words, wrap};
 use transcript::Agent;
 
 use crate::agent_name::AgentName;
 use crate::agent_session::AgentSession;
 use crate::clients::{self, ClientFiles, Scope};
 use crate::environment;
-use crate::error::{CommandError, ErrorKind};
+use crate::error::{CommandError, ErrorKind, Warning};
 use crate::file_change::{
     self, Answer, ChangeState, ClientOutput, FileChange, FileChangeOutput, Manner, told,
 };
@@ -139,6 +139,9 @@ pub(crate) fn run(arguments: &InitArguments, printer: &Printer) -> Result<ExitCo
     if is_agent && let Some((root, (_, policy))) = root.as_deref().zip(policy.as_ref()) {
         refuse_weakening(root, policy, &state)?;
     }
+    if clients.is_empty() && !arguments.json {
+        printer.warning(no_client());
+    }
     let answer = manner.ask(&changes, "Do this?", printer)?;
     if answer == Answer::No {
         printer.text("Nothing was changed.\n");
@@ -180,13 +183,21 @@ pub(crate) fn run(arguments: &InitArguments, printer: &Printer) -> Result<ExitCo
     if arguments.json {
         printer.json(&report.output())?;
     } else {
-        printer.text(&report.text());
+        printer.text(&report.text(printer.narrow_width()));
     }
     Ok(if report.clients.is_empty() && report.git_hooks.is_empty() {
         ErrorKind::NotFound.exit_code()
     } else {
         file_change::exit_code(report.changes())
     })
+}
+
+/// Nobody can be held then, and whoever has a client elsewhere should know where we looked.
+fn no_client() -> Warning {
+    let found = Agent::ALL.into_iter().filter(|agent| !host(*agent).registration.only_if_named);
+    let names: Vec<String> = found.map(|agent| format!("`{}`", agent.name())).collect();
+    Warning::new(format!("no client was found: none of {} is on `PATH` or has a folder", names.join(", ")))
+        .hint("name one with `--agent`")
 }
 
 /// Snapshots at every prompt, and what they would cost here; nothing where they are on.
@@ -284,7 +295,7 @@ impl ClientRegistration {
         let agent = files.agent;
         let subject = settings::client(agent);
         let path = files.settings.clone();
-        let shown = path.display().to_string();
+        let shown = home_relative(&path);
         let refused = |why: String| {
             let change = FileChange::new(subject, &path, ChangeState::Refused, why);
             Some(Self { agent, change, work: None })
@@ -370,7 +381,7 @@ impl ClientRegistration {
             return refused(format!("`{shown}` {obstacle}; fix that and run `init` again"));
         }
         if let Some(target) = file.leads_elsewhere() {
-            notes.push(format!("it is a link to `{}`, which is written", target.display()));
+            notes.push(format!("it is a link to `{}`, which is written", home_relative(target)));
         }
         notes.extend(to_know(agent, place.scope));
         let mut change =
@@ -436,7 +447,7 @@ fn by_hand(files: &ClientFiles) -> Result<HooksByHand, CommandError> {
     let path = files.folder.join(other.file);
     let Ok(text) = fs_err::read_to_string(&path) else { return Ok(HooksByHand::None) };
     let written = (other.read)(&text).map_err(|error| {
-        let (path, why) = (path.display(), error.message());
+        let (path, why) = (home_relative(&path), error.message());
         CommandError::usage(format!("`{path}` is not valid TOML: {why}; fix it and run `init` again"))
     })?;
     if written.found.is_empty() {
@@ -454,13 +465,13 @@ fn by_hand(files: &ClientFiles) -> Result<HooksByHand, CommandError> {
     let note = (!missing.is_empty()).then(|| {
         format!("it lacks {}: add them there, or remove the hooks and run `init` again", missing.join(", "))
     });
-    Ok(HooksByHand::Ours { message: format!("registered by hand in `{}`", path.display()), note })
+    Ok(HooksByHand::Ours { message: format!("registered by hand in `{}`", home_relative(&path)), note })
 }
 
 /// Where a person switched the client's hooks off.
 fn switched_off(files: &ClientFiles, root: Option<&Path>) -> Vec<String> {
     let say = |path: &Path, key: &str| {
-        format!("the hooks are switched off by `{key}` in `{}`: none of them runs", path.display())
+        format!("the hooks are switched off by `{key}` in `{}`: none of them runs", home_relative(path))
     };
     if let Some(other) = &host(files.agent).files.hand_written {
         let user = ClientFiles::of(files.agent, Scope::User).map(|files| files.folder.join(other.file));
@@ -496,7 +507,7 @@ fn to_know(agent: Agent, scope: Scope<'_>) -> Vec<String> {
 }
 
 fn plan_policy(policy: &NewPolicy) -> FileChange {
-    let shown = policy.file.display();
+    let shown = home_relative(&policy.file);
     let mut change = if policy.exists {
         let message = format!("`{shown}` exists and is left unchanged");
         FileChange::new(FILE_NAME, &policy.file, ChangeState::Unchanged, message)
@@ -521,7 +532,7 @@ fn write_policy(change: &mut FileChange, policy: &NewPolicy) {
         Ok(files::atomic_file::Replaced::Yes) => {}
         Ok(files::atomic_file::Replaced::Changed) => {
             change.state = ChangeState::Unchanged;
-            change.message = format!("`{}` exists and is left unchanged", policy.file.display());
+            change.message = format!("`{}` exists and is left unchanged", home_relative(&policy.file));
         }
         Err(error) => change.refuse(&error.into()),
     }
@@ -593,30 +604,35 @@ impl Report {
         }
     }
 
-    fn text(&self) -> String {
+    fn text(&self, width: Option<usize>) -> String {
         let mut text = String::new();
-        if self.clients.is_empty() {
-            let found = Agent::ALL.into_iter().filter(|agent| !host(*agent).registration.only_if_named);
-            let names: Vec<String> = found.map(|agent| format!("`{}`", agent.name())).collect();
-            let names = names.join(", ");
-            text.push_str(&format!(
-                "No client was found: none of {names} is on the PATH or has a folder; name one with `--agent`.\n"
-            ));
-        }
         let changes: Vec<&FileChange> = self.changes().collect();
-        text.push_str(&told(&changes));
+        text.push_str(&told(&changes, width));
         if self.policy.is_none() {
             text.push_str(&format!("{FAINT}·{FAINT:#} no repository here, so no `{FILE_NAME}` is written\n"));
         }
         let has_changed = changes.iter().any(|change| change.state == ChangeState::Changed);
         if let Some(note) = self.program.note.as_ref().filter(|_| has_changed) {
-            text.push_str(&format!("{note}.\n"));
+            text.push_str(&wrap(&format!("{note}.\n"), 0, width));
         }
         if self.dry_run && has_changed {
             text.push_str("Nothing was changed: this was a dry run.\n");
         } else if has_changed {
-            text.push_str("Next: `checkstone doctor` proves that the hooks fire. `checkstone uninstall` undoes all of this.\n");
-            text.extend(self.proposal.iter().map(|proposal| format!("{FAINT}{proposal}{FAINT:#}\n")));
+            let is_changed = |change: &&FileChange| change.state == ChangeState::Changed;
+            let has_policy = self.policy.as_ref().map(|(change, _)| change).filter(is_changed).is_some();
+            let has_hooks = changes.iter().copied().filter(is_changed).count() > usize::from(has_policy);
+            let next = match self.clients.is_empty() {
+                true => "",
+                false => "Next: `checkstone doctor` proves that the hooks fire. ",
+            };
+            let undo = match (has_hooks, has_policy) {
+                (true, true) => "`checkstone uninstall` undoes this; `checkstone.toml` stays.",
+                (true, false) => "`checkstone uninstall` undoes this.",
+                (false, _) => "To undo this, remove `checkstone.toml`.",
+            };
+            text.push_str(&format!("{}\n", wrap(&format!("{next}{undo}"), 0, width)));
+            let proposal = |proposal: &String| format!("{FAINT}{}{FAINT:#}\n", wrap(proposal, 0, width));
+            text.extend(self.proposal.as_ref().map(proposal));
         }
         text
     }

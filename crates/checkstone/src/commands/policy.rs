@@ -86,12 +86,16 @@ fn check(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandErro
         return Ok(code);
     }
     for problem in problems.iter().chain(&warnings) {
-        printer.data(&format!("{}\n", shown(&problem.to_string())));
+        printer.data(&format!("{}\n", shown(&repository_policy::located(problem))));
     }
     if !problems.is_empty() {
         let count = counted(problems.len(), "mistake");
-        return Err(CommandError::usage(format!("the policy of `{}` has {count}", root.display()))
-            .hint("agents are not held while the policy is broken"));
+        let whose = match repository_policy::are_users(&problems) {
+            true => "your configuration".to_owned(),
+            false => format!("the policy of `{}`", root.display()),
+        };
+        return Err(CommandError::usage(format!("{whose} has {count}"))
+            .hint("agents are not held until you fix this"));
     }
     match texts {
         Some(texts) => {
@@ -144,7 +148,7 @@ fn show(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandError
                              "ignored": [], "policy": null});
         return printer.answer(place.json, &nothing, || no_policy(&root));
     };
-    let policy = repository_policy::sound(&texts, "agents are not held while the policy is broken")?;
+    let policy = repository_policy::sound(&texts, "agents are not held until you fix this")?;
     let mut journal = journal_access::open_existing(&journal_access::state_directory()?)?;
     let standing = journal_access::standing(journal.as_mut(), &texts, &policy)?;
     let output = as_json(&root, &texts, &policy, &standing)?;
@@ -295,7 +299,7 @@ fn text(
             RuleLevel::Notify => "; only reported",
             RuleLevel::Off => "; off",
         };
-        let proof = format!("proved, {fresh}, by {proof}{level}");
+        let proof = format!("proved {fresh} by {proof}{level}");
         let _ = writeln!(text, "    {FAINT}{}{FAINT:#}", wrap(&visible(&proof), 4, width));
     }
     checks(&mut text, standing);
@@ -313,7 +317,7 @@ fn gate_sentence(policy: &Policy) -> String {
         JudgedScope::Diff => "everything that differs from HEAD",
     };
     let mut sentence = format!(
-        "looks at {scope}; missing actions: hold; red: {}; other errors: {}; weaker: {}; hygiene: {}; plan drift: {}; all clear: {}",
+        "looks at {scope}; missing actions: hold; failing tests, type check or build: {}; other errors: {}; weaker runs: {}; hygiene: {}; plan drift: {}; all clear: {}",
         RuleLevel::word(gate.rules.red),
         RuleLevel::word(gate.rules.errors),
         RuleLevel::word(gate.rules.weaker),

@@ -22,9 +22,9 @@ use crate::repository_policy::mistakes;
 
 /// Show what a policy would have decided in recorded turns
 ///
-/// Goes through every turn of every transcript (Claude Code, Gemini CLI, Codex CLI) under the paths and judges each as at
-/// its first stop. What changed is what the transcript shows as edited: no git runs, no check runs, nothing is recorded.
-/// Without --policy and --repo each session is judged by the policy of the repository it worked in.
+/// Goes through every turn of every transcript under the paths, whichever client wrote it, and judges each as at its first
+/// stop. What changed is what the transcript shows as edited: no git runs, no check runs, nothing is recorded. Without
+/// --policy and --repo each session is judged by the policy of the repository it worked in.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone replay ~/.claude/projects
@@ -32,7 +32,7 @@ use crate::repository_policy::mistakes;
   checkstone replay ~/.claude/projects/my-project --since 14d --html replay.html
   checkstone replay ~/.codex/sessions --json | jq '.holds[].verdict.reason'")]
 pub(crate) struct ReplayArguments {
-    /// Transcripts, or folders that are searched for them
+    /// Transcripts, databases of transcripts, or folders that are searched for both
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Judge every session by this policy file; without --repo, the tasks and packages of its folder count
@@ -61,11 +61,11 @@ pub(crate) struct ReplayArguments {
 /// The page shows what an agent was asked and did.
 const PAGE_MODE: u32 = 0o600;
 
-const WHERE: &str = "Claude Code keeps transcripts in `~/.claude/projects`, Codex CLI in `~/.codex/sessions`, \
-                     Gemini CLI in `~/.gemini/tmp`";
+const WHERE: &str = "`checkstone doctor` prints the newest transcript of each installed client";
 
 pub(crate) fn run(arguments: &ReplayArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
-    if let Some(missing) = arguments.paths.iter().find(|path| !path.exists()) {
+    let is_missing = |path: &&PathBuf| !path.exists() && transcript::stored_session(path).is_none();
+    if let Some(missing) = arguments.paths.iter().find(is_missing) {
         return Err(CommandError::not_found(format!("there is no `{}`", missing.display())).hint(WHERE));
     }
     let checkout = checkout(arguments)?;
@@ -108,7 +108,7 @@ pub(crate) fn run(arguments: &ReplayArguments, printer: &Printer) -> Result<Exit
     } else {
         // A report of nothing looks like a policy that lets everything pass.
         if report.totals.sessions == 0 {
-            printer.warning(Warning::new("no such turn is recorded under these paths").hint(WHERE));
+            printer.warning(Warning::new("no turn was found under these paths").hint(WHERE));
         }
         printer.text(&table(&report, printer.width()));
         if let Some(file) = &arguments.html {

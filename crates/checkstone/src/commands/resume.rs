@@ -156,7 +156,7 @@ fn found(layout: &Layout, record: &Record, plan: &Plan, again: &[String]) -> Str
             writeln!(text, "\ncheckpoint: {id} of {stage}, {}, {at}", manifest.standing())
         }
         (None, Some(cell)) => {
-            writeln!(text, "\ncheckpoint: none that is valid; the last one executed is {cell}")
+            writeln!(text, "\ncheckpoint: none that is valid; last executed: {cell}")
         }
         (None, None) => writeln!(text, "\ncheckpoint: none that is valid"),
     };

@@ -356,7 +356,7 @@ impl From<SnapshotError> for CommandError {
             E::NoSuchPath { .. } => (NotFound, ""),
             E::Ambiguous { .. } => (Usage, "`checkstone snapshot list` shows the ids"),
             E::Outside { .. } => (Usage, "name files and folders in the working tree"),
-            E::Spool { .. } => (Failed, "free some disk space, and make the git folder writable"),
+            E::Spool { .. } => (Failed, ""),
             E::NoMirror { .. } => {
                 (NotFound, "`mirror = true` in `[snapshot]` keeps one, from the next snapshot on")
             }
@@ -366,6 +366,7 @@ impl From<SnapshotError> for CommandError {
         };
         match error {
             E::Git(error) => error.into(),
+            E::Spool { .. } => Self::of(kind, &error).hint_at_room(&error, "try again"),
             _ => Self::of(kind, &error).hint(hint),
         }
     }
@@ -374,8 +375,8 @@ impl From<SnapshotError> for CommandError {
 fn warn(left_out: &[LeftOut], printer: &Printer) {
     for left in left_out {
         let told = match &left.path {
-            Some(path) => format!("`{path}` is not in the snapshot as it is: {}", left.reason),
-            None => format!("not everything is saved: {}", left.reason),
+            Some(path) => format!("`{path}` was not saved as it is: {}", left.reason),
+            None => format!("not everything was saved: {}", left.reason),
         };
         printer.warning(Warning::new(told));
     }

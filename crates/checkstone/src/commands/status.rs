@@ -34,7 +34,7 @@ use crate::journal_access;
 use crate::known_registrations;
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
-use crate::repository_policy;
+use crate::repository_policy::{self, mistakes};
 use crate::run_storage;
 use crate::team_sending;
 use crate::unproven_work::UnprovenWork;
@@ -60,16 +60,15 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
     let workflows = StateDirectory::of(&folder, &environment::git());
     let repository = workflows.repository();
     let root = repository.map(|repository| repository.root.as_path());
-    if let (false, Some(root)) = (arguments.json, root)
-        && let Err(problems) = repository_policy::files(root).user.load()
-    {
-        let warning = format!("your configuration has mistakes and is ignored:\n{problems}");
-        printer.warning(Warning::new(warning));
-    }
     let state = journal_access::state_directory()?;
     let mut problem = None;
     let mut journal = or_nothing(journal_access::open_existing(&state), &mut problem);
     let policy = or_nothing(PolicyState::of(root, journal.as_mut()), &mut problem);
+    if let (false, Some(root), PolicyState::None) = (arguments.json, root, &policy)
+        && let Err(problems) = repository_policy::files(root).user.load()
+    {
+        printer.warning(mistakes(&problems).hint("nothing is saved until you fix this"));
+    }
     let session = or_nothing(session(&state, root, journal.as_mut()), &mut problem);
     let of = root.map_or(Of::Everyone, Of::Repository);
     let verdicts = journal.as_mut().map_or(Ok(Vec::new()), |journal| recent(journal, of, VERDICTS));
@@ -98,7 +97,9 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
     let git_hooks = repository.map(|repository| KnownGitHook::of_repository(repository, Some(&state)));
     let snapshot = repository.and_then(newest_snapshot);
     let project = root.unwrap_or(&folder);
-    if let Err(error) = run_storage::bring_runs(project) {
+    if let Err(error) = run_storage::bring_runs(project)
+        && !policy.explains(error.message())
+    {
         printer.warning(Warning::new(format!("runs of other hosts are not shown: {error}")));
     }
     let output = StatusOutput {
@@ -125,7 +126,7 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
         team: team_sending::sentence(&state),
     };
     printer.answer(arguments.json, &output, || {
-        output.text(&policy, &unproven, &autosave, snapshot.as_ref().map(about), printer.width())
+        output.text(&policy, &unproven, &autosave, snapshot.as_ref().map(about), printer)
     })
 }
 
@@ -168,9 +169,12 @@ fn off(policy: &PolicyState, session: Option<&CallingSession>) -> Option<String>
         "`CHECKSTONE=off` is set"
     } else if session.is_some_and(|session| !session.on) {
         "this session is switched off (`checkstone session --on`)"
+    } else if environment::git().path().is_none() {
+        "there is no `git` on `PATH`"
     } else {
         match policy {
             PolicyState::None => "there is no policy here",
+            PolicyState::Broken { is_users: true, .. } => "your configuration is broken",
             PolicyState::Broken { .. } => "the policy is broken",
             PolicyState::Sound { policy, .. } if !policy.gate.enabled => "`enabled = false` in the policy",
             PolicyState::Sound { .. } => return None,

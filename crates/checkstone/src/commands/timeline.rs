@@ -92,18 +92,17 @@ fn last_transcript(repository: &RepositoryArgument) -> Result<PathBuf, CommandEr
 
 fn unreadable(arguments: &TimelineArguments, path: &Path, reading: &Reading) -> CommandError {
     let reason = reading.coverage.reason.as_deref().unwrap_or("nothing was understood");
-    let message = format!("nothing to show of `{}`: {reason}", path.display());
-    let error = match path.exists() {
-        true => CommandError::usage(message),
-        false => CommandError::not_found(message),
-    };
+    if !path.exists() {
+        return CommandError::not_found(format!("there is no transcript `{}`", path.display()));
+    }
+    let error = CommandError::usage(format!("nothing to show of `{}`: {reason}", path.display()));
     match (arguments.agent, reading.agent) {
         (Some(_), _) if reading.coverage.records > 0 => {
             error.hint("leave out `--agent` to detect the client from the content")
         }
-        (None, None) if path.is_file() => error.hint(
-            "transcripts of Claude Code, Gemini CLI and Codex CLI are understood; name one with `--agent`",
-        ),
+        (None, None) if path.is_file() => {
+            error.hint("if a client that checkstone knows wrote it, name that client with `--agent`")
+        }
         _ => error,
     }
 }

@@ -15,6 +15,7 @@ use transcript::visible;
 
 use crate::confirmation;
 use crate::error::CommandError;
+use crate::home_relative::home_relative;
 use crate::journal_access;
 use crate::printer::{DOUBTFUL, GOOD, Printer, STRONG};
 use crate::reductions::{self, CommandReduction};
@@ -74,6 +75,10 @@ pub(crate) fn run(arguments: &TrustArguments, printer: &Printer) -> Result<ExitC
         printer.text(&format!("`{}` is trusted already.\n", file.display()));
         return Ok(ExitCode::SUCCESS);
     }
+    if !needs_trust(&standing) {
+        printer.text(&format!("`{}` contains nothing that needs trust.\n", home_relative(&file)));
+        return Ok(ExitCode::SUCCESS);
+    }
     printer.text(&wanted(&file, &standing));
     if !arguments.yes && !confirmed_for(&file)? {
         printer.text("Nothing was changed.\n");
@@ -86,20 +91,20 @@ pub(crate) fn run(arguments: &TrustArguments, printer: &Printer) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
+fn needs_trust(standing: &Standing) -> bool {
+    !standing.ignored.is_empty() || standing.ignores_snapshots || standing.ignored_autosave.is_some()
+}
+
 /// What the file would be allowed to do.
 fn wanted(file: &Path, standing: &Standing) -> String {
     let mut text = format!("{STRONG}{}{STRONG:#}\n", visible(&file.to_string_lossy()));
-    let checks = &standing.ignored;
-    if checks.is_empty() && !standing.ignores_snapshots && standing.ignored_autosave.is_none() {
-        text.push_str("  contains nothing that needs trust\n");
-    }
     if standing.ignores_snapshots {
         text.push_str("  would take a snapshot of the working tree at the start of every turn\n");
     }
     if let Some(autosave) = &standing.ignored_autosave {
         let _ = writeln!(text, "  {}", autosave_sentence(autosave));
     }
-    for check in checks {
+    for check in &standing.ignored {
         let _ = writeln!(
             text,
             "  would run {DOUBTFUL}{}{DOUBTFUL:#} at the stop if {} changed, for at most {:?}",

@@ -120,7 +120,7 @@ pub(crate) fn run(arguments: &UninstallArguments, printer: &Printer) -> Result<E
     };
     printer.answer(arguments.json, &output, || {
         let changes: Vec<&FileChange> = all_changes(&files, &servers, &git_hooks).collect();
-        report_text(&changes, &state, policy.as_deref(), arguments.dry_run)
+        report_text(&changes, &state, policy.as_deref(), arguments.dry_run, printer.narrow_width())
     })?;
     Ok(file_change::exit_code(all_changes(&files, &servers, &git_hooks)))
 }
@@ -136,16 +136,16 @@ fn all_changes<'a>(
 
 /// Our MCP server in the clients' files, wherever `init` or a person put it.
 fn servers(state: &Path, root: Option<&Path>, named: &[Agent]) -> Vec<PlannedMcp> {
-    let mut places: Vec<(Agent, PathBuf)> = Vec::new();
+    // Two clients may read one file, with one entry: the record of either says what was there before.
+    let mut places = mcp_registration::recorded(state);
     for agent in Agent::ALL {
         places.extend(mcp_registration::places(agent, root).into_iter().map(|path| (agent, path)));
     }
-    places.extend(mcp_registration::recorded(state));
     places.retain(|(agent, _)| named.is_empty() || named.contains(agent));
     let mut seen = Vec::new();
-    places.retain(|place| {
-        let is_new = !seen.contains(place);
-        seen.push(place.clone());
+    places.retain(|(_, path)| {
+        let is_new = !seen.contains(path);
+        seen.push(path.clone());
         is_new
     });
     places.into_iter().filter_map(|(agent, path)| PlannedMcp::removing(agent, path)).collect()
@@ -224,7 +224,7 @@ impl OwnEntries {
     /// `None` if nothing of ours is, or could be, in the file.
     fn plan(agent: Agent, path: &Path, state: &Path) -> Option<Self> {
         let subject = settings::client(agent);
-        let shown = path.display();
+        let shown = home_relative(path);
         let record = installed::of_file(state, agent.name(), path);
         let refused = |why: String| {
             Some(Self {
@@ -339,7 +339,7 @@ fn written_by_hand(root: Option<&Path>, named: &[Agent]) -> Vec<OwnEntries> {
             let events: Vec<&str> = config.found.iter().map(|found| found.event.as_str()).collect();
             let why = format!(
                 "`{}` has checkstone hooks that were written by hand ({}): remove them yourself",
-                path.display(),
+                home_relative(&path),
                 events.join(", ")
             );
             let change = FileChange::new(settings::client(agent), &path, ChangeState::Refused, why);
@@ -369,19 +369,29 @@ struct Kept<'a> {
     state_directory: Cow<'a, str>,
 }
 
-fn report_text(changes: &[&FileChange], state: &Path, policy: Option<&Path>, dry_run: bool) -> String {
+fn report_text(
+    changes: &[&FileChange],
+    state: &Path,
+    policy: Option<&Path>,
+    dry_run: bool,
+    width: Option<usize>,
+) -> String {
     if changes.is_empty() {
         return "checkstone is not registered in any client.\n".to_owned();
     }
-    let mut text = told(changes);
+    let mut text = told(changes, width);
     if dry_run {
         text.push_str("Nothing was changed: this was a dry run.\n");
     } else if changes.iter().any(|change| change.state == ChangeState::Changed) {
-        let policy = policy.map(|file| format!("`{}` and ", file.display())).unwrap_or_default();
-        let state = state.display();
-        text.push_str(&format!(
-            "{policy}the record in `{state}` stay; delete them if you no longer want them.\n"
-        ));
+        let state = home_relative(state);
+        text.push_str(&match policy.map(home_relative) {
+            Some(policy) => {
+                format!(
+                    "`{policy}` and the record in `{state}` stay; delete them if you no longer want them.\n"
+                )
+            }
+            None => format!("The record in `{state}` stays; delete it if you no longer want it.\n"),
+        });
     }
     text
 }

@@ -82,7 +82,7 @@ fn verify(
         let text = || if arguments.hook.is_none() { no_policy(&repository.root) } else { String::new() };
         return printer.answer(arguments.json, &nothing, text);
     };
-    let policy = repository_policy::sound(&texts, "nothing can be verified while the policy is broken")?;
+    let policy = repository_policy::sound(&texts, "nothing can be verified until you fix this")?;
     let git = environment::git().within(GIT_LIMIT);
     let state = journal_access::state_directory()?;
     let mut journal = journal_access::open_existing(&state)?;
@@ -92,7 +92,12 @@ fn verify(
         let verified =
             place.verify(journal.as_mut(), part).map_err(|error| match (&arguments.revision, error) {
                 (Some(name), VerificationError::Git(error @ changes::Error::Failed { .. })) => {
-                    CommandError::usage(format!("cannot look at `{}`: {error}", visible(name)))
+                    let name = visible(name);
+                    let message = match name.contains("..") {
+                        true => format!("cannot look at `{name}`: {error}"),
+                        false => format!("there is no commit `{name}` here"),
+                    };
+                    CommandError::usage(message)
                         .hint("name a commit such as `HEAD~1`, or a range such as `main..HEAD`")
                 }
                 (_, error) => error.into(),

@@ -93,11 +93,12 @@ fn version(agent: Agent, program: &Path, interruption: &Interruption) -> Result<
     }
 }
 
-/// `2.1.325 (Claude Code)`, `0.61.0`, `codex-cli 0.166.0`: the first word that begins with a digit.
+/// `2.1.325 (Claude Code)`, `0.61.0`, `GitHub Copilot CLI 1.0.102.`: the first word that begins with a digit, without what ends a sentence.
 fn read_version(said: &str) -> Option<String> {
     let is_version =
         |word: &&str| word.starts_with(|first: char| first.is_ascii_digit()) && word.contains('.');
-    said.split_whitespace().find(is_version).map(transcript::visible)
+    let word = said.split_whitespace().find(is_version)?;
+    Some(transcript::visible(word.trim_end_matches(|last: char| !last.is_alphanumeric())))
 }
 
 #[cfg(test)]
@@ -108,6 +109,7 @@ mod tests {
     fn each_client_says_its_version_in_its_own_way() {
         assert_eq!(read_version("2.1.325 (Claude Code)\n").as_deref(), Some("2.1.325"));
         assert_eq!(read_version("0.61.0\n").as_deref(), Some("0.61.0"));
+        assert_eq!(read_version("GitHub Copilot CLI 1.0.102.\nRun…\n").as_deref(), Some("1.0.102"));
         assert_eq!(read_version("codex-cli 0.166.0\n").as_deref(), Some("0.166.0"));
         assert_eq!(read_version("hello\n"), None);
     }

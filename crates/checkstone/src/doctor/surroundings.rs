@@ -90,7 +90,7 @@ fn state_directory(state: &Path) -> Finding {
     if state.is_dir() {
         return match tempfile::Builder::new().prefix(".doctor-").tempfile_in(state) {
             Ok(_) => Finding::good(Surroundings::Machine, "state", format!("`{shown}` can be written")),
-            Err(error) => unwritable(&shown, &error.to_string()),
+            Err(error) => unwritable(&shown, &error.kind().to_string()),
         };
     }
     // Not made by looking: the first hook makes it.
@@ -121,7 +121,7 @@ fn journal(state: &Path) -> Option<Finding> {
         Ok(Soundness::SoundSoFar) => Some(Finding::good(
             Surroundings::Machine,
             "journal",
-            "sound as far as it could be read in two seconds",
+            "no damage found, but two seconds were not enough to read all of it",
         )),
         Err(error) => {
             let told = CommandError::from(error);
@@ -198,7 +198,7 @@ pub(crate) fn repository(repository: Option<&Repository>) -> Vec<Finding> {
                 .advice("`checkstone init` writes one"),
         ),
         Some((Err(problems), _)) => {
-            let first = problems.0.first().map(ToString::to_string).unwrap_or_default();
+            let first = problems.0.first().map(repository_policy::located).unwrap_or_default();
             findings.push(
                 Finding::problem(about, "policy", format!("broken, so every stop passes: {first}"))
                     .advice("fix it; `checkstone policy check` shows every mistake"),

@@ -124,6 +124,15 @@ impl OfferedTool {
                 None => {}
             }
         }
+        let is_missing = |argument: &&OfferedArgument| {
+            argument.argument.is_required_set() && given.get(&argument.name).is_none_or(Value::is_null)
+        };
+        if let Some(missing) = self.arguments.iter().find(is_missing) {
+            return Err(CommandError::usage(format!(
+                "`{}` needs the argument `{}`",
+                self.row.name, missing.name
+            )));
+        }
         line.words.extend(positional(positions)?);
         Ok(line)
     }

@@ -110,6 +110,14 @@ fn what_cannot_be_attested_is_an_error_with_a_hint() {
     ] {
         assert_eq!(machine.shown(arguments), answer(code, "", stderr), "{arguments:?}");
     }
+    let verified = "error: there is no commit `nope` here\nhint: name a commit such as `HEAD~1`, or a range such as `main..HEAD`\n";
+    assert_eq!(machine.shown(&["verify", "nope"]), answer(2, "", verified));
+    machine.git(&["switch", "--quiet", "--orphan", "unborn"]);
+    machine.write("checkstone.toml", "presets = [\"python\"]\n");
+    let nothing = "error: there is no commit here yet\nhint: commit something first\n";
+    assert_eq!(machine.shown(&["attest"]), answer(3, "", nothing));
+    assert_eq!(machine.shown(&["ci", "--base", "main"]), answer(3, "", nothing));
+    machine.git(&["switch", "--quiet", "--force", "main"]);
     machine.branch("fix", FIXED);
     machine.prove();
     machine.git(&["remote", "remove", "origin"]);

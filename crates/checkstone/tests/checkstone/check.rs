@@ -207,7 +207,8 @@ fn without_git_nothing_can_be_said_unless_the_policy_has_words_for_it() {
     let told = without_git(&silent).to_string();
     assert_eq!(
         told,
-        "exit code: 2\n--- stdout\n--- stderr\nerror: cannot ask git: there is no program `git`\n"
+        "exit code: 2\n--- stdout\n--- stderr\nerror: cannot ask git: there is no program `git`\n\
+         hint: install git, or add its folder to `PATH`\n"
     );
     let generic = Workplace::new(Some("[gate]\nno_git = \"generic\"\n"));
     assert_eq!(without_git(&generic).code, Some(1));

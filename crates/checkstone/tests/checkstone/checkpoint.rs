@@ -278,7 +278,7 @@ fn r15_full_and_read_only_disks_are_clear_errors_and_the_checkpoint_before_stays
     exit code: 5
     --- stdout
     --- stderr
-    error: cannot copy `b` into the store: No space left on device (os error 28)
+    error: cannot copy `b` into the store: No space left on device
     hint: free some disk space, then save again; earlier checkpoints are unchanged
     ");
     assert_eq!((left, count), (0, 1));
@@ -286,7 +286,7 @@ fn r15_full_and_read_only_disks_are_clear_errors_and_the_checkpoint_before_stays
     exit code: 5
     --- stdout
     --- stderr
-    error: cannot open `[folder]/reports/churn/checkpoints/.store/lock`: Read-only file system (os error 30)
+    error: cannot open `[folder]/reports/churn/checkpoints/.store/lock`: Read-only file system
     hint: make the folder writable, then save again; earlier checkpoints are unchanged
     ");
     assert_eq!(found["checkpoint"]["stageId"], "S01_load_data");

@@ -180,7 +180,7 @@ fn the_policy_of_the_base_counts() {
     author.write("checkstone.toml", "presetz = [\"python\"]\n");
     author.commit("A mistake");
     let broken = "error: the policy has 1 mistake:\ncheckstone.toml:1:1: unknown key `presetz`; did you mean `presets`?\nhint: nothing \
-        can be verified while the policy is broken\n";
+        can be verified until you fix this\n";
     assert_eq!(author.shown(&["ci"]), answer(2, "", broken));
 }
 
@@ -287,7 +287,7 @@ fn reports_for_other_programs() {
     let nowhere = author.shown(&["ci", "--junit", "no/such/folder.xml"]);
     assert_eq!(
         nowhere,
-        "exit code: 3\n--- stdout\n--- stderr\nerror: failed to create file `no/such/folder.xml`: No such file or directory (os error 2)\n"
+        "exit code: 3\n--- stdout\n--- stderr\nerror: failed to create file `no/such/folder.xml`: No such file or directory\n"
     );
 }
 

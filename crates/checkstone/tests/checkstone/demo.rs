@@ -29,6 +29,10 @@ fn the_demo_plays_all_four_boundaries() {
 fn a_folder_that_is_there_is_left_alone() {
     let place = tempfile::tempdir().unwrap();
     let output = checkstone(&["demo", "--folder", place.path().to_str().unwrap()]).answer();
-    assert_eq!(output.code, Some(4));
+    let refused = format!(
+        "exit code: 4\n--- stdout\n--- stderr\nerror: `{}` already exists\nhint: name a folder that does not exist yet\n",
+        place.path().display()
+    );
+    assert_eq!(output.to_string(), refused);
     assert_eq!(fs_err::read_dir(place.path()).unwrap().count(), 0);
 }

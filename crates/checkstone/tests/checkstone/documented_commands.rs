@@ -112,8 +112,11 @@ fn documents() -> Vec<Page> {
     files.sort();
     let page = |file: PathBuf| {
         let text = fs_err::read_to_string(&file).unwrap();
-        let blocks = text.split("```").skip(1).step_by(2).filter(|block| block.starts_with("console"));
-        let text: String = blocks.map(|block| block.replace("\\\n", " ")).collect();
+        let (blocks, others): (Vec<&str>, Vec<&str>) =
+            text.split("```").skip(1).step_by(2).partition(|block| block.starts_with("console"));
+        let missed = others.into_iter().flat_map(str::lines).find(|line| line.trim_start().starts_with("$ "));
+        assert_eq!(missed, None, "{} is shown in a block that is not of the kind `console`", file.display());
+        let text: String = blocks.into_iter().map(|block| block.replace("\\\n", " ")).collect();
         let lines = text.lines().filter_map(|line| line.trim_start().strip_prefix("$ ")).map(without_remark);
         let name = file.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
         Page { name, lines: lines.collect() }

@@ -141,7 +141,7 @@ fn full_disk() -> Stdio {
 fn an_answer_that_cannot_be_written_is_an_error() {
     let workplace = Workplace::new(Some("presets = [\"rust\"]\n"));
     workplace.held_turn(&[]);
-    let why = "error: the output could not be written: No space left on device (os error 28)\n\
+    let why = "error: the output could not be written: No space left on device\n\
                hint: free some disk space, then run the command again\n";
     for (arguments, code) in [
         (&["log"][..], 6),

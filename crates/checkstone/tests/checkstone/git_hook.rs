@@ -321,6 +321,14 @@ fn what_cannot_hold_the_lines_is_left_as_it_is() {
         assert_eq!(fs_err::read_to_string(&file).unwrap(), text);
     }
     let world = published();
+    // What could not be written is not missed later.
+    world.write("no-folder", "");
+    world.git(&["config", "core.hooksPath", "no-folder/hooks"]);
+    assert_eq!(init(&world, &["--git-hook"])[0]["state"], "refused");
+    world.git(&["config", "--unset", "core.hooksPath"]);
+    let doctor = checkstone(&world, &["doctor", "--json", "--agent", "claude"]);
+    let findings = valid(&doctor.stdout, "doctor.schema.json")["findings"].clone();
+    assert!(findings.as_array().unwrap().iter().all(|finding| finding["check"] != "git-hook"), "{findings}");
     init(&world, &["--git-hook"]);
     let findings = |world: &World| {
         let answer = checkstone(world, &["doctor", "--json", "--agent", "claude"]);
@@ -363,14 +371,12 @@ fn an_agent_cannot_take_the_hook_away() {
     let file = hook_file(&world, "pre-push");
     assert!(file.exists());
     let told = session.stop("Done.").notifies();
-    let settings = world.home.join(".gemini/settings.json");
     assert_eq!(
         told,
         format!(
-            "[checkstone] The agent ran `checkstone init`: Gemini CLI registered in `{}`; git's pre-push hook `{}` runs \
+            "[checkstone] The agent ran `checkstone init`: Gemini CLI registered in `~/.gemini/settings.json`; git's pre-push hook `{}` runs \
              `checkstone verify` before every push.\n[checkstone] The agent tried to run `checkstone uninstall`, which was \
              refused.",
-            settings.display(),
             file.display()
         )
     );

@@ -227,7 +227,7 @@ fn what_is_no_plain_file_of_ones_own_stays_as_it_is() {
     insta::assert_snapshot!(redacted(&answer), @"
     exit code: 4
     --- stdout
-    ✗ Claude Code: `[folder]/home/.claude/settings.json` is not a regular file; fix that and run `init` again
+    ✗ Claude Code: `~/.claude/settings.json` is not a regular file; fix that and run `init` again
     · checkstone.toml: `[folder]/repo/checkstone.toml` exists and is left unchanged
     --- stderr
     ");
@@ -243,13 +243,13 @@ fn a_link_into_a_dotfiles_repository_stays_a_link() {
     insta::assert_snapshot!(redacted(&answer), @"
     exit code: 0
     --- stdout
-    ✓ Claude Code: registered in `[folder]/home/.claude/settings.json`
-      → it is a link to `[folder]/home/dotfiles/claude.json`, which is written
+    ✓ Claude Code: registered in `~/.claude/settings.json`
+      → it is a link to `~/dotfiles/claude.json`, which is written
       → the previous version is kept in `[folder]/state/backups/[hash].json`
     ✓ checkstone.toml: written, presets rust
       → I will ask for `cargo test` after changes to Rust code, because that is the usual way to test it.
     `[folder]/bin/checkstone` is in a build folder, and will be gone after `cargo clean`: install the program first, and run `init` from there.
-    Next: `checkstone doctor` proves that the hooks fire. `checkstone uninstall` undoes all of this.
+    Next: `checkstone doctor` proves that the hooks fire. `checkstone uninstall` undoes this; `checkstone.toml` stays.
     Optional: `at_turn_start = true` under `[snapshot]` in `~/.config/checkstone/config.toml` saves the working tree at every prompt. It costs one `git status` and reads what is not committed, here 1 file (763 B), while the agent works.
     --- stderr
     ");
@@ -294,14 +294,14 @@ fn hooks_that_are_switched_off_and_packages_are_told() {
     insta::assert_snapshot!(redacted(&answer), @"
     exit code: 0
     --- stdout
-    ✓ Codex CLI: registered in `[folder]/home/.codex/hooks.json`
+    ✓ Codex CLI: registered in `~/.codex/hooks.json`
       → Codex ignores `hooks.json` as long as `$schema` is in it: remove it
       → Codex runs no hook that you have not allowed: start `codex` and choose “Trust all and continue” when it shows “Hooks need review”, or type `/hooks`
       → the previous version is kept in `[folder]/state/backups/[hash].json`
     ✓ checkstone.toml: written, presets rust
       → I will ask for `cargo test` after changes to Rust code, because that is the usual way to test it.
     `[folder]/bin/checkstone` is in a build folder, and will be gone after `cargo clean`: install the program first, and run `init` from there.
-    Next: `checkstone doctor` proves that the hooks fire. `checkstone uninstall` undoes all of this.
+    Next: `checkstone doctor` proves that the hooks fire. `checkstone uninstall` undoes this; `checkstone.toml` stays.
     Optional: `at_turn_start = true` under `[snapshot]` in `~/.config/checkstone/config.toml` saves the working tree at every prompt. It costs one `git status` and reads what is not committed, here 1 file (763 B), while the agent works.
     --- stderr
     ");

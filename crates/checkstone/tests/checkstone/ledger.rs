@@ -73,8 +73,8 @@ fn l2_what_was_ignored_is_unproven_for_everybody_who_is_asked() {
     assert_eq!(answer(&world, &["verify", "HEAD~1.."]).code, Some(1));
     assert_eq!(
         answer(&world, &["verify", "nope"]).to_string(),
-        "exit code: 2\n--- stdout\n--- stderr\nerror: cannot look at `nope`: `git rev-parse` failed: fatal: Needed a single \
-         revision\nhint: name a commit such as `HEAD~1`, or a range such as `main..HEAD`\n"
+        "exit code: 2\n--- stdout\n--- stderr\nerror: there is no commit `nope` here\n\
+         hint: name a commit such as `HEAD~1`, or a range such as `main..HEAD`\n"
     );
 }
 

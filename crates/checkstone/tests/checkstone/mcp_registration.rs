@@ -62,6 +62,29 @@ fn there_and_back_is_the_same_to_the_byte() {
     }
 }
 
+/// Claude Code and Copilot CLI read the same file of a repository.
+#[test]
+fn a_file_of_two_clients_is_taken_back_once() {
+    for agents in [&["claude"][..], &["copilot"], &["claude", "copilot"]] {
+        let home = Home::new();
+        let there = || -> BTreeMap<PathBuf, Vec<u8>> {
+            let all = contents(&home.workplace.repo()).into_iter();
+            all.map(|(path, (bytes, _))| (path, bytes)).collect()
+        };
+        let before = there();
+        let named: Vec<&str> = agents.iter().flat_map(|agent| ["--agent", agent]).collect();
+        home.succeeds(
+            &[&["init", "--project", "--mcp", "--preset", "docs", "--yes"], named.as_slice()].concat(),
+        );
+        assert!(home.workplace.repo().join(".mcp.json").is_file());
+        home.succeeds(&["uninstall", "--yes"]);
+        std::fs::remove_file(home.workplace.repo().join("checkstone.toml")).unwrap();
+        let (left, was): (Vec<_>, Vec<_>) = (there().into_keys().collect(), before.keys().cloned().collect());
+        assert_eq!(left, was, "{agents:?}");
+        assert!(there() == before, "{agents:?}");
+    }
+}
+
 /// Somebody changed the files since: only our own goes.
 #[test]
 fn what_others_added_since_stays() {

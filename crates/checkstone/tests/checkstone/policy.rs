@@ -63,8 +63,8 @@ fn a_proof_counts_beside_evidence() {
     assert_eq!(
         proved,
         [
-            "    proved, after the change, by `make`, any run that verifies code: tests, a type check,",
-            "    a build, a linter, the program"
+            "    proved after the change by `make`, any run that verifies code: tests, a type check, a",
+            "    build, a linter, the program"
         ]
     );
 }

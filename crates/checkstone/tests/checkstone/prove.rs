@@ -7,8 +7,11 @@ use std::process::Stdio;
 
 use sandbox::{Answer, RunToEnd as _, redacted};
 
+use serde_json::json;
+
 use crate::hook::world::{PYTHON, World};
 use crate::trust::terminal;
+use crate::workplace::valid;
 
 /// The toolchain that built this: rustup's own programs would look for one in the home of the test.
 fn with_cargo(world: &World, arguments: &[&str]) -> Answer {
@@ -71,6 +74,26 @@ fn failures_that_a_command_prints_and_passes_over_prove_nothing() {
     }
 }
 
+/// A look at one file says nothing of the others, and a file of tests that starts none of them nothing at all.
+#[test]
+fn a_look_at_one_file_proves_this_file() {
+    let world = World::new(PYTHON);
+    world.write("check/test_silent.py", "def test_one():\n    assert False\n");
+    world.write("check/test_plain.py", "assert 1 + 1 == 2\nprint('ok')\n");
+    world.commit("two more");
+    let proved = |words: &[&str]| {
+        let Answer { stdout, stderr, .. } = prove(&world, words);
+        format!("{stdout}{stderr}")
+    };
+    assert_eq!(proved(&["python3", "-m", "py_compile", "calc.py"]), "proven: 1 file for `python-tests`\n");
+    assert_eq!(
+        proved(&["python3", "check/test_silent.py"]),
+        "warning: nothing is proven: `python3 check/test_silent.py` does not count as evidence: it may have made the changes itself\n\
+         hint: `checkstone policy show` names what does\n"
+    );
+    assert_eq!(proved(&["python3", "check/test_plain.py"]), "ok\nproven: 4 files for `python-tests`\n");
+}
+
 /// Otherwise a person takes all of their work for proven.
 #[test]
 fn changed_files_that_stay_unproven_are_named() {
@@ -82,6 +105,39 @@ fn changed_files_that_stay_unproven_are_named() {
     let stderr = prove(&world, &[script.to_str().unwrap()]).stderr;
     let last = stderr.lines().last();
     assert_eq!(last, Some("still unproven: `src/lib.rs` for `rust-tests`"), "{stderr}");
+}
+
+/// What the command prints is beside it, so that a script can read the answer.
+#[test]
+fn with_json_the_answer_is_alone_on_stdout() {
+    let world = World::new("presets = [\"python\", \"rust\"]\n");
+    world.write("Cargo.toml", "[package]\nname = \"calc\"\n");
+    world.write("src/lib.rs", "pub fn one() -> u32 { 1 }\n");
+    world.write("tool.py", "print(1)\n");
+    let prove = |does: &str| {
+        world.sandbox.script(world.repository.join("pytest"), does);
+        world.checkstone(&["prove", "--json", "--", "./pytest"]).answer_to("")
+    };
+    let missing = |path: &str, action: &str, say: &str| json!({"path": path, "action": action, "say": say, "since": null, "agent": null, "session": null});
+    let rust = missing("src/lib.rs", "rust-tests", "Run `cargo test`");
+    let python = missing("tool.py", "python-tests", "Run `pytest`");
+
+    let red = prove("echo '==== 1 failed in 0.03s ===='; exit 3");
+    assert_eq!((red.code, red.stderr.as_str()), (Some(3), "==== 1 failed in 0.03s ====\n"));
+    assert_eq!(
+        valid(&red.stdout, "prove.schema.json"),
+        json!({"command": "./pytest", "exit_code": 3, "proven": {}, "objection": "the command did not succeed",
+            "missing": [python, rust]})
+    );
+    let none = prove("echo '==== no tests ran in 0.03s ===='");
+    let objection = "`./pytest` does not count as evidence: no tests ran";
+    assert_eq!(valid(&none.stdout, "prove.schema.json")["objection"], objection);
+    let green = prove("echo '==== 3 passed in 0.03s ===='; echo slow >&2");
+    assert_eq!((green.code, green.stderr.as_str()), (Some(0), "==== 3 passed in 0.03s ====\nslow\n"));
+    assert_eq!(
+        valid(&green.stdout, "prove.schema.json"),
+        json!({"command": "./pytest", "exit_code": 0, "proven": {"python-tests": 3}, "objection": null, "missing": [rust]})
+    );
 }
 
 /// What a program looks at before it prints in colour.
@@ -111,6 +167,25 @@ fn a_command_has_a_terminal_where_we_have_one() {
     let piped =
         prove(&world, &["sh", "-c", "for stream in 0 1 2; do test -t $stream && printf $stream; done; echo"]);
     assert_eq!(piped.stdout, "\n");
+}
+
+/// Nobody waits for the tests to hear then that nothing can be recorded.
+#[test]
+fn what_is_missing_is_told_before_the_command_runs() {
+    let world = World::new(PYTHON);
+    for (variable, value, said) in [
+        ("PATH", "/nowhere", "there is no program `git`\nhint: install git, or add its folder to `PATH`"),
+        (
+            "CHECKSTONE_STATE_DIR",
+            "/dev/null/state",
+            "cannot create `/dev/null/state`: Not a directory\nhint: make the state directory \
+            writable, or choose another with `CHECKSTONE_STATE_DIR`",
+        ),
+    ] {
+        let answer =
+            world.checkstone(&["prove", "--", "/bin/echo", "ran"]).env(variable, value).answer_to("");
+        assert_eq!(answer.to_string(), format!("exit code: 6\n--- stdout\n--- stderr\nerror: {said}\n"));
+    }
 }
 
 #[test]

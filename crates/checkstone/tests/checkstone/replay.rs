@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use agents::rehearsed_turn::{RehearsedTurn, Tests};
 use sandbox::{RunToEnd as _, finish, redacted, shown_by_browser, wait_for};
 use serde_json::{Value, json};
+use transcript::Agent;
 
 use crate::program::without_clients;
 use crate::workplace::Workplace;
@@ -223,6 +225,101 @@ fn a_script_without_an_ending_is_a_script() {
     assert_eq!(held, [&scripts("deploy"), &scripts("deploy"), &scripts("bin/build-all")], "{report:#}");
 }
 
+/// A turn in `folder` after which the tests should have run, in the words of a client.
+fn rehearsed(agent: Agent, tests: Tests, folder: &Path) -> String {
+    let now = "2026-11-01T10:00:00.000Z".to_owned();
+    RehearsedTurn { agent, tests, repository: folder, transcript: folder, now }.transcript()
+}
+
+/// The transcript of some clients does not name the folder; what was edited tells under which path the checkout lay then.
+#[test]
+fn a_session_that_names_no_folder_worked_in_the_given_checkout() {
+    let workplace = Workplace::new(Some("presets = [\"python\"]\n"));
+    workplace.write("tests/test_calc.py", "def test_one(): pass\n");
+    workplace.write("app/calc.py", "x = 1\n");
+    let (repo, folder) = (workplace.repo(), workplace.path("recorded"));
+    let report = |file: &Path| {
+        let arguments = ["replay", file.to_str().unwrap(), "--repo", repo.to_str().unwrap(), "--json"];
+        workplace.json(&arguments, SCHEMA)
+    };
+    for agent in Agent::ALL.into_iter().filter(|agent| transcript::is_read(*agent)) {
+        // Where the checkout is now, elsewhere with a file that it has, and elsewhere with a new one.
+        for (root, place) in
+            [(repo.clone(), ""), ("/nowhere/one".into(), "app"), ("/nowhere/two".into(), "tests")]
+        {
+            let file = folder.join(format!("{}{place}.jsonl", agent.name()));
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(&file, rehearsed(agent, Tests::NeverRan, &root.join(place))).unwrap();
+            let report = report(&file);
+            assert_eq!(
+                (&report["turns"]["total"], &report["turns"]["hold"]),
+                (&json!(1), &json!(1)),
+                "{agent:?} {report:#}"
+            );
+            let changed = &report["holds"][0]["verdict"]["changed"][0]["files"][0];
+            assert!(changed.as_str().unwrap().ends_with("calc.py"), "{agent:?} {changed}");
+        }
+    }
+}
+
+/// All sessions of a client are in one database: by its path, by that of a session, or found in its folder.
+#[test]
+fn the_sessions_of_a_database_are_judged() {
+    let workplace = Workplace::new(Some("presets = [\"python\"]\n"));
+    workplace.write("tests/test_calc.py", "def test_one(): pass\n");
+    let folder = workplace.path("opencode");
+    std::fs::create_dir(&folder).unwrap();
+    let database = folder.join("opencode.db");
+    let connection = rusqlite::Connection::open(&database).unwrap();
+    let tables = "CREATE TABLE session (id text PRIMARY KEY, parent_id text, directory text, revert text, time_updated integer);
+        CREATE TABLE message (id text PRIMARY KEY, session_id text, time_created integer, data text);
+        CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, data text);";
+    connection.execute_batch(tables).unwrap();
+    for (session, parent, tests) in [
+        ("ses_a", None, Tests::NeverRan),
+        ("ses_b", None, Tests::Passed),
+        ("ses_c", Some("ses_b"), Tests::NeverRan),
+    ] {
+        let repository = workplace.repo();
+        let insert = "INSERT INTO session VALUES (?1, ?2, ?3, NULL, 1)";
+        connection.execute(insert, (session, parent, repository.to_str())).unwrap();
+        for (at, line) in (0_i64..).zip(rehearsed(Agent::Opencode, tests, &repository).lines()) {
+            let record: Value = serde_json::from_str(line).unwrap();
+            let id = format!("{session}_{at}");
+            let insert = "INSERT INTO message VALUES (?1, ?2, ?3, ?4)";
+            connection.execute(insert, (&id, session, at, record["info"].to_string())).unwrap();
+            for (number, part) in record["parts"].as_array().unwrap().iter().enumerate() {
+                let insert = "INSERT INTO part VALUES (?1, ?2, ?3, ?4)";
+                connection
+                    .execute(insert, (format!("{id}_{number}"), &id, session, part.to_string()))
+                    .unwrap();
+            }
+        }
+    }
+    drop(connection);
+    let before = std::fs::read(&database).unwrap();
+    let counts = |path: &Path| {
+        let report = workplace.json(&["replay", path.to_str().unwrap(), "--json"], SCHEMA);
+        let turns = ["total", "hold", "not_judged"].map(|name| report["turns"][name].as_u64().unwrap());
+        (report["totals"]["sessions"].as_u64().unwrap(), turns)
+    };
+    for path in [&folder, &database] {
+        assert_eq!(counts(path), (2, [2, 1, 0]), "{}", path.display());
+    }
+    assert_eq!(counts(&database.join("ses_a")), (1, [1, 1, 0]));
+    assert_eq!(counts(&database.join("ses_b")), (1, [1, 0, 0]));
+    assert_eq!(std::fs::read(&database).unwrap(), before);
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "nothing was made beside it");
+    let shown = workplace.shown(&["replay", database.join("ses_x").to_str().unwrap()]);
+    insta::assert_snapshot!(redacted(&shown), @"
+    exit code: 3
+    --- stdout
+    --- stderr
+    error: there is no `[folder]/opencode/opencode.db/ses_x`
+    hint: `checkstone doctor` prints the newest transcript of each installed client
+    ");
+}
+
 /// What cannot be read is an error that says so, and never a report of nothing.
 #[test]
 fn what_is_no_checkout_no_policy_and_no_transcript_is_reported() {
@@ -263,12 +360,12 @@ fn what_is_no_checkout_no_policy_and_no_transcript_is_reported() {
     --- stdout
     --- stderr
     error: `[folder]/repo/checkstone.toml` is not a transcript: the content is not a transcript of a known client
-    hint: Claude Code keeps transcripts in `~/.claude/projects`, Codex CLI in `~/.codex/sessions`, Gemini CLI in `~/.gemini/tmp`
+    hint: `checkstone doctor` prints the newest transcript of each installed client
     exit code: 2
     --- stdout
     --- stderr
     error: `[folder]/repo/checkstone.toml` is not a transcript: the content is not a transcript of a known client
-    hint: Claude Code keeps transcripts in `~/.claude/projects`, Codex CLI in `~/.codex/sessions`, Gemini CLI in `~/.gemini/tmp`
+    hint: `checkstone doctor` prints the newest transcript of each installed client
     ");
     // Beside sessions it is no more than a remark.
     let report = workplace.json(&["replay", path, file, "--json"], SCHEMA);
@@ -315,7 +412,7 @@ fn turns_and_clients_are_chosen() {
     --- stdout
     --- stderr
     error: there is no `/nowhere/at/all`
-    hint: Claude Code keeps transcripts in `~/.claude/projects`, Codex CLI in `~/.codex/sessions`, Gemini CLI in `~/.gemini/tmp`
+    hint: `checkstone doctor` prints the newest transcript of each installed client
     ");
 }
 

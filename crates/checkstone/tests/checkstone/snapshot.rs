@@ -115,7 +115,7 @@ fn s6_submodules_are_taken_along_and_s7_large_files_are_named() {
     --- stdout
     ✓ snapshot [id]: 1 file different from HEAD, 0 B, and the changes in 1 submodule
     --- stderr
-    warning: `large.txt` is not in the snapshot as it is: it is larger than 1 MB (`largest_file_mb` in `[snapshot]`)
+    warning: `large.txt` was not saved as it is: it is larger than 1 MB (`largest_file_mb` in `[snapshot]`)
     ");
     let list = workplace.json(&["snapshot", "list", "--json"], "snapshot-list.schema.json");
     let taken = &list["snapshots"][0];
@@ -382,8 +382,8 @@ fn an_unreadable_file_is_reported() {
     assert!(left.iter().any(|left| left["path"] == "closed"), "{left:?}");
     assert!(left.iter().any(|left| left["reason"].as_str().unwrap().contains("shut")), "{left:?}");
     insta::assert_snapshot!(redacted(&output.stderr), @"
-    warning: `closed` is not in the snapshot as it is: Permission denied (os error 13)
-    warning: not everything is saved: warning: could not open directory 'shut/': Permission denied
+    warning: `closed` was not saved as it is: Permission denied
+    warning: not everything was saved: warning: could not open directory 'shut/': Permission denied
     ");
     std::fs::set_permissions(workplace.repo().join("shut"), PermissionsExt::from_mode(0o755)).unwrap();
 }

@@ -73,6 +73,61 @@ fn broken_things_are_part_of_the_answer() {
     insta::assert_snapshot!("no_repository", workplace.shown(&["status", "--repo", home.to_str().unwrap()]));
 }
 
+fn configured(workplace: &Workplace, configuration: &str) {
+    let file = workplace.path("home/.config/checkstone/config.toml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(file, configuration).unwrap();
+}
+
+/// Everything that reads the file stumbles over it: what, where and what it does are said in one line.
+#[test]
+fn a_broken_configuration_is_told_once() {
+    let workplace = Workplace::new(Some(RUST));
+    configured(&workplace, "[[\n");
+    insta::assert_snapshot!("broken_configuration", workplace.shown(&["status"]));
+    configured(&workplace, "[snapshot]\nkep = 2\nmirrors = true\n");
+    insta::assert_snapshot!("mistaken_configuration", workplace.shown(&["status"]));
+    insta::assert_snapshot!("mistaken_configuration_of_verify", workplace.shown(&["verify"]));
+    insta::assert_snapshot!("mistaken_configuration_of_policy", workplace.shown(&["policy", "check"]));
+    std::fs::remove_file(workplace.repo().join("checkstone.toml")).unwrap();
+    insta::assert_snapshot!("mistaken_configuration_without_policy", workplace.shown(&["status"]));
+}
+
+/// Nothing is held there, whatever the policy says.
+#[test]
+fn without_git_the_gate_is_off() {
+    let workplace = Workplace::new(Some(RUST));
+    let status = workplace.checkstone(&["status", "--json"]).env("PATH", "/nowhere").answer();
+    let value: Value = serde_json::from_str(&status.stdout).unwrap();
+    assert_eq!(value["switch"], json!({"on": false, "reason": "there is no `git` on `PATH`"}));
+    let check = workplace.checkstone(&["check"]).env("PATH", "/nowhere").answer();
+    assert_eq!(
+        check.to_string(),
+        "exit code: 2\n--- stdout\n--- stderr\nerror: cannot ask git: there is no program `git`\n\
+         hint: install git, or add its folder to `PATH`\n"
+    );
+}
+
+/// Sentences are broken between words, and what is in backticks stays whole.
+#[test]
+fn sixty_columns_are_enough() {
+    let workplace = Workplace::new(Some(RUST));
+    let narrow = |arguments: &[&str]| {
+        let answer = workplace.checkstone(arguments).env("COLUMNS", "60").answer();
+        let is_wide = |line: &&str| line.chars().count() > 60 && !line.contains("/");
+        let wide: Vec<&str> = answer.stdout.lines().filter(is_wide).collect();
+        assert_eq!(wide, [""; 0], "{arguments:?}");
+        answer.stdout
+    };
+    narrow(&["status"]);
+    narrow(&["doctor"]);
+    insta::assert_snapshot!("overview_in_60_columns", narrow(&[]));
+    workplace.held_turn(&[]);
+    insta::assert_snapshot!("overview_of_unproven_in_60_columns", narrow(&[]));
+    narrow(&["init", "--yes", "--agent", "codex"]);
+    narrow(&["uninstall", "--yes"]);
+}
+
 #[test]
 fn looking_creates_nothing() {
     let workplace = Workplace::new(Some(RUST));

@@ -54,6 +54,16 @@ fn an_agent_cannot_give_trust() {
     assert_eq!(standing(&workplace), "untrusted");
 }
 
+/// Nobody has to be asked about a file that could not do anything anyway.
+#[test]
+fn a_file_that_needs_no_trust_gets_none() {
+    let workplace = Workplace::new(Some("presets = [\"rust\"]\n"));
+    let nothing = "exit code: 0\n--- stdout\n`[folder]/repo/checkstone.toml` contains nothing that needs trust.\n--- stderr\n";
+    assert_eq!(workplace.shown(&["trust"]), nothing);
+    assert_eq!(workplace.shown(&["trust", "--yes"]), nothing);
+    assert!(!workplace.path("state").exists());
+}
+
 #[test]
 fn without_a_terminal_only_yes_is_an_answer() {
     let workplace = Workplace::new(Some(CHECKED));

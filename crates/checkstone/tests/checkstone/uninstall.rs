@@ -73,13 +73,13 @@ fn a_persons_own_status_line_stays() {
     home.put(claude, text);
     let told = home.succeeds(&["init", "--agent", "claude", "--statusline", "--yes"]);
     insta::assert_snapshot!(redacted(&told), @r#"
-    ✓ Claude Code: registered in `[folder]/home/.claude/settings.json`
+    ✓ Claude Code: registered in `~/.claude/settings.json`
       → you have a status line of your own, which stays; it can call `checkstone statusline` and use its output
       → the previous version is kept in `[folder]/state/backups/[hash].json`
     ✓ checkstone.toml: written, presets rust
       → I will ask for `cargo test` after changes to Rust code, because that is the usual way to test it.
     `[folder]/bin/checkstone` is in a build folder, and will be gone after `cargo clean`: install the program first, and run `init` from there.
-    Next: `checkstone doctor` proves that the hooks fire. `checkstone uninstall` undoes all of this.
+    Next: `checkstone doctor` proves that the hooks fire. `checkstone uninstall` undoes this; `checkstone.toml` stays.
     Optional: `at_turn_start = true` under `[snapshot]` in `~/.config/checkstone/config.toml` saves the working tree at every prompt. It costs one `git status` and reads what is not committed, here 1 file (763 B), while the agent works.
     "#);
     assert_eq!(home.value(claude)["statusLine"]["command"], "~/line.sh");
@@ -256,6 +256,19 @@ fn a_broken_file_with_our_entries_stays_as_it_is() {
     insta::assert_snapshot!("uninstall_broken", home.told(&["uninstall", "--yes"]));
     assert_eq!(home.read(FILES[0]), broken);
     assert!(!home.path(FILES[1]).exists());
+}
+
+/// A line with a minus says what goes.
+#[test]
+fn what_is_removed_is_marked_so() {
+    let home = Home::new();
+    home.succeeds(&["init", "--yes", "--agent", "claude"]);
+    let planned = home.run(&["uninstall", "--agent", "claude"]);
+    assert_eq!(
+        planned.to_string(),
+        "exit code: 4\n--- stdout\nPlanned changes:\n- Claude Code: `~/.claude/settings.json`\n--- stderr\n\
+         error: nothing changed: not a terminal\nhint: pass `--yes`, or see the differences with `--dry-run`\n"
+    );
 }
 
 /// Who is held must not be able to shake it off.

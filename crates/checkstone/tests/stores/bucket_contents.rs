@@ -52,6 +52,31 @@ fn contents_come_back_as_they_were_and_are_freed() {
     assert_eq!(bucket.fetch(&small.0, &tempfile::tempfile().unwrap()).unwrap(), None);
 }
 
+/// What was exchanged for a run goes when it is old, whoever left it, unless it is needed.
+#[test]
+fn parts_of_a_bucket_are_freed_but_those_that_are_needed() {
+    let Some(_servers) = shared() else { return };
+    let bucket = bucket();
+    let names =
+        ["study/r1/attempts/a/job.json", "study/r2/ab/content", "größe 5%/r1/arrays/b.json", "gone/r7/c"];
+    names.iter().for_each(|name| bucket.put_object(name, b"something").unwrap());
+    let parts = [["study", "r1"], ["study", "r2"], ["größe 5%", "r1"], ["study", "r3"]];
+    let mut asked = Vec::new();
+    let mut free = |grace| {
+        bucket.free_parts(grace, &parts, &mut |place| {
+            asked.push(place);
+            place != 1
+        })
+    };
+    assert_eq!(free(bucket::GRACE).unwrap(), 0);
+    assert_eq!(free(Duration::ZERO).unwrap(), 2);
+    asked.sort_unstable();
+    assert_eq!(asked, [0, 1, 2], "each once, and only of what could go");
+    let left = [bucket.object(names[0]).unwrap(), bucket.object(names[2]).unwrap()];
+    assert_eq!(left, [Some(b"something".to_vec()), Some(b"something".to_vec())]);
+    assert_eq!([bucket.object(names[1]).unwrap(), bucket.object(names[3]).unwrap()], [None, None]);
+}
+
 #[test]
 fn one_of_sixteen_claims_a_name() {
     let Some(_servers) = shared() else { return };

@@ -14,6 +14,8 @@
 
 mod bucket_contents;
 mod database_record;
+mod exchanged_leftovers;
+mod expired_credentials;
 mod machine;
 mod other_hosts;
 mod plain_put;
@@ -22,4 +24,5 @@ mod runs;
 mod servers;
 mod team;
 mod team_page;
+mod temporary_credentials;
 mod worker;

@@ -135,7 +135,7 @@ fn what_a_service_refuses_is_said_with_what_to_do() {
 }
 
 /// Why the last stage failed.
-fn reason(project: &Project) -> String {
+pub(crate) fn reason(project: &Project) -> String {
     let record = project.record();
     let mut events = record.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     let failed = events.rfind(|event| event["event"] == "stage-state" && event["to"] == "FAILED");

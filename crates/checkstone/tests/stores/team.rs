@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use database::{TeamLook, applied, migrate, migrate_to};
-use sandbox::{wait_for, wait_for_some};
+use sandbox::{wait_for, wait_for_equal, wait_for_some};
 use serde_json::json;
 
 use crate::machine::{Machine, events};
@@ -91,6 +91,28 @@ fn two_machines_in_one_file_of_one_branch_are_a_conflict() {
     connection(&address).run(|client| client.batch_execute(behind)).unwrap();
     let corrected = look(&address);
     assert_eq!((corrected.sessions.len(), corrected.conflicts), (2, told.conflicts));
+}
+
+/// A session that somebody opens and leaves is no turn yet; the prompt gets the number that it had.
+#[test]
+fn a_session_that_is_opened_before_its_prompt_doubles_nothing() {
+    let Some(_servers) = shared() else { return };
+    let address = new_database();
+    let machine = Machine::new(&address, "");
+    let sent = || {
+        let status = machine.run(&["team", "status", "--json"]);
+        let status: serde_json::Value = serde_json::from_str(&status.stdout).unwrap();
+        (status["waiting"].clone(), status["sent"].clone())
+    };
+    machine.record(10);
+    assert_eq!(machine.run(&["team", "send"]).code, Some(0));
+    let before = events(&address);
+    machine.hook("SessionStart", json!({"source": "startup"}));
+    assert_eq!(machine.run(&["team", "send"]).code, Some(0));
+    assert_eq!(events(&address), before, "nobody has asked for anything");
+    machine.turn("first");
+    wait_for_equal("its events are sent, and no other again", &(json!(0), json!(before + 2)), sent);
+    assert_eq!(events(&address), before + 2);
 }
 
 /// What could not be sent waits, and is sent by the next one who can.

@@ -298,7 +298,7 @@ impl Looking<'_, '_> {
     ) -> (Seen, Option<Moment>) {
         let mut latest_like = None;
         for Candidate { ran, objection, strength } in
-            candidates(action, self.usual, code, self.work).into_iter().rev()
+            candidates(action, self.usual, covers, code, self.work).into_iter().rev()
         {
             if action.proof == Proof::Verification && strength.is_some() && !is_about(ran.command, covers) {
                 continue;
@@ -349,7 +349,12 @@ impl Looking<'_, '_> {
                 parts.entry(code).or_insert((package, BTreeSet::new())).1.insert(path);
             }
         }
-        for (code, (package, covers)) in parts {
+        let parts = parts.into_iter().flat_map(|(code, (package, covers))| {
+            let together = self.judged_together(demand.action, covers, &code);
+            together.into_iter().map(move |covers| (code.clone(), package, covers))
+        });
+        let (mut weaker, mut told) = (Vec::new(), BTreeSet::new());
+        for (code, package, covers) in parts.collect::<Vec<_>>() {
             let (seen, moment) = self.look_for(demand.action, &covers, Some(&code));
             let is_only_tests = || covers.iter().all(|path| is_test_file(self.code_path(path)));
             // Whether new tests may stay red is not for us to say.
@@ -363,8 +368,7 @@ impl Looking<'_, '_> {
             let strongest = package.strongest(&code.languages);
             match seen {
                 Seen::Evidence(_) => {
-                    let weaker = strongest.and_then(|way| self.weaker(demand.action, way, &code, &covers));
-                    demand.weaker.extend(weaker);
+                    weaker.extend(strongest.and_then(|way| self.weaker(demand.action, way, &code, &covers)));
                 }
                 _ => {
                     let way =
@@ -380,7 +384,44 @@ impl Looking<'_, '_> {
                 Some(_) => (seen, moment),
             });
         }
+        // The least is told, once for each step that is not asked for anyway.
+        weaker.sort();
+        for (done, step) in weaker {
+            let observation = weaker_verification(done, &step);
+            if !demand.steps.contains(&step) && told.insert(step) {
+                demand.weaker.push(observation);
+            }
+        }
         whole
+    }
+
+    /// The files of a part that stand or fall together: all of them, unless checks of single files prove some of them.
+    fn judged_together(
+        &self,
+        action: &Action,
+        covers: BTreeSet<String>,
+        code: &PackageCode<'_>,
+    ) -> Vec<BTreeSet<String>> {
+        let runs = self.work.verifying_runs().iter();
+        let narrow: Vec<&VerifyingRun<'_>> = runs
+            .filter(|run| run.looks_at_files() && run.is_about(code) && run.objection().is_none())
+            .collect();
+        let is_proven = || matches!(self.look_for(action, &covers, Some(code)).0, Seen::Evidence(_));
+        if narrow.is_empty() || covers.len() < 2 || is_proven() {
+            return vec![covers];
+        }
+        let is_checked = |path: &String| {
+            let one = BTreeSet::from([path.clone()]);
+            let mut looked = narrow.iter().filter(|run| run.misses(&one).is_none());
+            looked.any(|run| self.is_fresh(action, &one, run))
+        };
+        let (checked, rest): (BTreeSet<String>, BTreeSet<String>) = covers.into_iter().partition(is_checked);
+        let alone = checked.into_iter().map(|path| BTreeSet::from([path]));
+        alone.chain(Some(rest).filter(|rest| !rest.is_empty())).collect()
+    }
+
+    fn is_fresh(&self, action: &Action, covers: &BTreeSet<String>, run: &VerifyingRun<'_>) -> bool {
+        evidence::staleness(action, covers, self.changed, &run.ran, Some(run.strength), self.work).is_none()
     }
 
     /// A script that was executed after it was changed has been tried, whatever the programs in it are about.
@@ -412,37 +453,43 @@ impl Looking<'_, '_> {
                     Showed::Green | Showed::WithoutTheChange => false,
                 }
         };
-        let is_fresh = |run: &&VerifyingRun<'_>| {
-            evidence::staleness(action, covers, self.changed, &run.ran, Some(run.strength), self.work)
-                .is_none()
-        };
-        self.work.verifying_runs().iter().filter(is_trial).any(|run| is_fresh(&run))
+        self.work.verifying_runs().iter().filter(is_trial).any(|run| self.is_fresh(action, covers, run))
     }
 
-    /// What is told of a package that was verified by less than it has.
+    /// By how much less than it has a package was verified, and what would verify more.
     fn weaker(
         &self,
         action: &Action,
         strongest: &Way,
         code: &PackageCode<'_>,
         covers: &BTreeSet<String>,
-    ) -> Option<Observation> {
-        let runs = self.work.verifying_runs().iter().filter(|run| {
-            run.is_about(code)
-                && run.objection().is_none()
-                && evidence::staleness(action, covers, self.changed, &run.ran, Some(run.strength), self.work)
-                    .is_none()
-        });
-        let done =
-            runs.map(|run| run.strength).max().filter(|done| Some(*done) < Strength::of(strongest.deed))?;
-        let done = match done {
-            Strength::Ran => "run",
-            Strength::Linted => "linted",
-            Strength::Built | Strength::Tested => "built or type checked",
+    ) -> Option<(Strength, String)> {
+        let runs = self.work.verifying_runs().iter();
+        let (narrow, wide): (Vec<_>, Vec<_>) = runs
+            .filter(|run| run.is_about(code) && run.objection().is_none())
+            .partition(|run| run.looks_at_files());
+        let of_all =
+            wide.into_iter().filter(|run| self.is_fresh(action, covers, run)).map(|run| run.strength).max();
+        let of_file = |path: &String| {
+            let one = BTreeSet::from([path.clone()]);
+            let looked =
+                narrow.iter().filter(|run| run.misses(&one).is_none() && self.is_fresh(action, &one, run));
+            looked.map(|run| run.strength).max().max(of_all)
         };
-        let text = format!("The changes were only {done} — {} would verify more", strongest.step());
-        Some(Observation { rule: Rule::WeakerVerification, text, line: None })
+        let done = covers.iter().map(of_file).min().flatten();
+        let done = done.filter(|done| Some(*done) < Strength::of(strongest.deed))?;
+        Some((done, strongest.step()))
     }
+}
+
+fn weaker_verification(done: Strength, step: &str) -> Observation {
+    let done = match done {
+        Strength::Ran => "run",
+        Strength::Linted => "linted",
+        Strength::Built | Strength::Tested => "built or type checked",
+    };
+    let text = format!("The changes were only {done} — {step} would verify more");
+    Observation { rule: Rule::WeakerVerification, text, line: None }
 }
 
 /// Code on the command line verifies what it names: a module, a folder or a file.
@@ -480,6 +527,7 @@ struct Candidate<'a> {
 fn candidates<'a>(
     action: &Action,
     usual: &[String],
+    covers: &BTreeSet<String>,
     code: Option<&PackageCode<'_>>,
     work: &Work<'a>,
 ) -> Vec<Candidate<'a>> {
@@ -490,7 +538,9 @@ fn candidates<'a>(
         };
         work.verifying_runs().iter().filter(is_meant).map(|run| Candidate {
             ran: run.ran,
-            objection: run.objection(),
+            objection: run
+                .objection()
+                .or_else(|| Some(format!("it did not check `{}`", run.misses(covers)?))),
             strength: Some(run.strength),
         })
     };

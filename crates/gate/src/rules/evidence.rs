@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use outputs::Summary;
+use outputs::{Shown, Summary};
 use programs::repository::Repository;
 use programs::shell::{Attribution, Intents, Output, Pattern, SimpleCommand};
 use transcript::{Call, Outcome};
@@ -64,7 +64,9 @@ pub(crate) fn objection(ran: &Ran<'_>) -> Option<String> {
         Output::Shown | Output::Filtered => ran.call.snippet.as_deref().unwrap_or_default(),
         Output::Hidden => "",
     };
-    match (ran.command.attribution, outputs::read(output)) {
+    let known = ran.call.output.shown().filter(|_| ran.command.output != Output::Hidden);
+    let summary = known.map_or_else(|| outputs::read(output), Shown::summary);
+    match (ran.command.attribution, summary) {
         (_, Some(Summary::NoTestsRan)) => Some("no tests ran".to_owned()),
         (_, Some(Summary::Failed { .. })) => Some("its own summary reports failures".to_owned()),
         (Attribution::Decides, _) | (Attribution::Masked(_), Some(Summary::Passed { .. })) => None,

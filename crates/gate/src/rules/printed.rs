@@ -45,6 +45,14 @@ impl Printed {
         matches!(self.tests(), Some(Summary::Failed { tests: Some(_) }))
     }
 
+    /// Whether tests ran, in the words of a runner or in others: `ok`, `all passed`.
+    pub(crate) fn tells_of_tests(&self, recorded: &RecordedCall) -> bool {
+        const WORDS: [&str; 7] = ["pass", "passed", "passes", "ok", "success", "succeeded", "successful"];
+        let printed = recorded.call.snippet.as_deref().unwrap_or_default().to_lowercase();
+        let mut words = printed.split(|character: char| !character.is_alphanumeric());
+        self.tests().is_some() || words.any(|word| WORDS.contains(&word)) || printed.contains(['✓', '✔'])
+    }
+
     /// A runner ran and found nothing to do, and nothing else went wrong.
     pub(crate) fn ran_nothing(&self) -> bool {
         self.summary == Some(Summary::NoTestsRan) && !self.has_errors

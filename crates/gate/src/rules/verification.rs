@@ -57,10 +57,22 @@ impl<'r> PackageCode<'r> {
 }
 
 impl VerifyingRun<'_> {
-    /// Whether it can say something about this code: a program of one language says nothing about code of others.
+    /// Whether it can say something about this code: a program of one language says nothing about code of others, and one
+    /// for prose or settings nothing about any.
     pub(crate) fn is_about(&self, code: &PackageCode<'_>) -> bool {
         let speaks = |language| code.languages.is_empty() || code.languages.contains(&language);
-        self.covers.has(code.folder) && self.language().is_none_or(speaks)
+        let is_of_code = || code.languages.is_empty() || Language::is_of_program(&self.program);
+        self.covers.has(code.folder) && self.language().is_none_or(speaks) && is_of_code()
+    }
+
+    /// Whether it looked at some files of its packages alone.
+    pub(crate) fn looks_at_files(&self) -> bool {
+        matches!(self.covers, Covered::Files { .. })
+    }
+
+    /// The first of these files that it did not look at.
+    pub(crate) fn misses<'f>(&self, files: &'f BTreeSet<String>) -> Option<&'f str> {
+        files.iter().map(String::as_str).find(|file| !self.covers.has_file(file))
     }
 
     /// The one language that its program is about.
@@ -248,12 +260,20 @@ fn of_call<'a>(
         for run in started {
             // A program that nobody knows is taken at its word: `tool check`.
             let deed = if run.deed == Deed::Other { command.likely_deed() } else { run.deed };
-            if let Some(strength) = Strength::of_run(command, deed) {
+            if let Some(mut strength) = Strength::of_run(command, deed) {
                 let attribution = match command.attribution {
                     Attribution::Decides => run.attribution,
                     masked => masked,
                 };
                 let showed = showed(recorded, command, attribution, strength, is_one_of_many, &shown);
+                // A test file that nothing in it runs ends as well as one whose tests pass.
+                if showed == Showed::Green
+                    && command.starts_test_file()
+                    && !shown.tells_of_tests(recorded)
+                    && !repository.is_way(command)
+                {
+                    strength = Strength::Ran;
+                }
                 let Run { program, covers, targets, .. } = run;
                 runs.push(VerifyingRun { ran, strength, showed, program, covers, targets });
             } else {

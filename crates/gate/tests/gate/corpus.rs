@@ -1,10 +1,12 @@
 //! The corpus: turns as the clients write them down, each with what a sensible reviewer would want the gate to say,
 //! and why. A false hold costs trust, a missed hold lets unverified work through; both must be zero.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use gate::{Changes, Decision, History, Inputs, PlanFile, Rule, Stop, judge};
+use programs::repository::{Repository, RepositoryFile};
 use serde::Deserialize;
 use transcript::Agent;
 
@@ -23,6 +25,8 @@ pub(crate) struct Labelled {
     #[serde(default)]
     history: History,
     plan: Option<PlanFile>,
+    /// The files that say what the repository's own words mean, by their paths, with their texts.
+    repository: Option<BTreeMap<String, String>>,
     pub(crate) expect: Expected,
 }
 
@@ -34,6 +38,8 @@ pub(crate) struct Expected {
     pub(crate) actions: Vec<String>,
     /// The rules that have something to say, but for missing actions. Where it is not labelled: whatever they say.
     pub(crate) observations: Option<Vec<Rule>>,
+    /// What the required actions say, where the words matter.
+    says: Option<Vec<String>>,
     /// Why the documents leave the answer open, where they do.
     pub(crate) open: Option<String>,
     /// Why the label, or the turn, is another than at first, where it is.
@@ -64,6 +70,13 @@ pub(crate) fn load(folder: &Path) -> (Labelled, Option<Agent>, Inputs) {
     inputs.stop = labelled.stop.clone();
     inputs.history = labelled.history.clone();
     inputs.plan = labelled.plan.clone();
+    inputs.repository = labelled.repository.as_ref().map(|files| {
+        let file = |(path, text): (&String, &String)| RepositoryFile {
+            path: path.clone(),
+            text: Some(text.clone()),
+        };
+        Repository::of_files(labelled.cwd.clone(), &files.iter().map(file).collect::<Vec<_>>())
+    });
     (labelled, agent, inputs)
 }
 
@@ -86,7 +99,10 @@ fn every_turn_is_judged_as_a_reviewer_would() {
             _ => {}
         }
         assert!(!labelled.why.is_empty(), "{name} is not argued");
-        if verdict.decision != labelled.expect.verdict || asked(&inputs, &verdict) != labelled.expect.actions
+        let says: Vec<&String> = verdict.actions.iter().map(|action| &action.say).collect();
+        if verdict.decision != labelled.expect.verdict
+            || asked(&inputs, &verdict) != labelled.expect.actions
+            || labelled.expect.says.as_ref().is_some_and(|expected| expected.iter().ne(says))
         {
             mistakes.push(format!(
                 "{name}: {:?} {:?} instead of {:?} {:?}: {}\n    {:?}\n    {:?} {:?}",

@@ -580,3 +580,100 @@ fn w20_code_on_standard_input_is_about_what_it_names() {
         ],
     );
 }
+
+/// What is given files says nothing of other files: neither that they are well, nor that what was red there is over.
+#[test]
+fn a_check_of_files_proves_these_alone() {
+    let python = python();
+    let both = ["app/a.py", "app/b.py"];
+    let after = |commands: &[&str]| {
+        let mut calls = vec![write("app/a.py"), write("app/b.py")];
+        calls.extend(commands.iter().map(|command| ran(command)));
+        calls
+    };
+    let red = |then: &str| {
+        vec![write("app/a.py"), failed("mypy .", 1, "app/b.py:3: error: bad\nFound 1 error"), ran(then)]
+    };
+    said(
+        PYTHON,
+        &python,
+        &both,
+        vec![
+            (after(&["python -m py_compile app/a.py"]), "hold python-tests +missing-action"),
+            (after(&["python -m py_compile app/b.py app/a.py"]), "notify +weaker-verification"),
+            (after(&["ruff check app/a.py", "cd app && mypy b.py"]), "notify +weaker-verification"),
+            (after(&["ruff check app/*.py"]), "notify +weaker-verification"),
+            (after(&["ruff check app"]), "notify +weaker-verification"),
+            (after(&["python -m py_compile app/a.py", "pytest"]), "notify"),
+            // Each content was looked at: the one by the tests, the other alone.
+            (
+                vec![write("app/a.py"), ran("pytest"), write("app/b.py"), ran("ruff check app/b.py")],
+                "notify +weaker-verification",
+            ),
+            (
+                vec![write("app/a.py"), ran("ruff check app/a.py"), write("app/a.py"), write("app/b.py")],
+                "hold python-tests +missing-action",
+            ),
+        ],
+    );
+    said(
+        PYTHON,
+        &python,
+        &["app/a.py"],
+        vec![
+            (red("python -m py_compile app/a.py"), "hold +unresolved-error +weaker-verification"),
+            (red("pytest"), "notify"),
+            // Spelling and settings are not code.
+            (vec![write("app/a.py"), ran("markdownlint README.md")], "hold python-tests"),
+            (vec![write("app/a.py"), ran("typos && yamllint .")], "hold python-tests"),
+            (vec![write("app/a.py"), ran("python -m py_compile /tmp/a.py")], "hold python-tests"),
+        ],
+    );
+    // Each script was linted, and one of them run besides.
+    let scripts = repository(&[(".shellcheckrc", ""), ("one.sh", ""), ("two.sh", "")]);
+    let linted = vec![
+        write("one.sh"),
+        write("two.sh"),
+        ran("bash -n one.sh && bash -n two.sh"),
+        ran("bash two.sh --dry-run; rm -f out"),
+        ran("python3 serve.py"),
+    ];
+    said(SHELL, &scripts, &["one.sh", "two.sh"], vec![(linted, "notify")]);
+}
+
+/// A file of tests that is run as a program: only the file knows whether it starts them.
+#[test]
+fn a_test_file_that_says_nothing_was_only_run() {
+    let silent = || ran("python tests/test_a.py");
+    let of_ci = repository(&[
+        ("pyproject.toml", "[project]\nname = 'x'"),
+        (".github/workflows/ci.yml", "jobs:\n  t:\n    steps:\n      - run: python check/run_tests.py\n"),
+    ]);
+    let turn = |call: Call| vec![write("app/a.py"), call];
+    said(
+        PYTHON,
+        &python(),
+        &["app/a.py"],
+        vec![
+            (turn(silent()), "notify +weaker-verification"),
+            (turn(printed("python tests/test_a.py", "loading\n")), "notify +weaker-verification"),
+            (turn(printed("python tests/test_a.py", "OK\n")), "notify"),
+            (turn(printed("python tests/test_a.py", "Ran 2 tests in 0.001s\n\nOK\n")), "notify"),
+            (turn(printed("Rscript tests/testthat.R", "[ FAIL 0 | WARN 0 | SKIP 0 | PASS 3 ]")), "notify"),
+            (
+                turn(failed("python tests/test_a.py", 1, "AssertionError")),
+                "hold python-tests +unresolved-error",
+            ),
+            (
+                vec![write("app/a.py"), failed("python tests/test_a.py", 1, "AssertionError"), silent()],
+                "notify +weaker-verification",
+            ),
+            (
+                vec![write("app/a.py"), failed("pytest", 1, PYTEST_FAILED), silent()],
+                "hold +unresolved-error +weaker-verification",
+            ),
+        ],
+    );
+    // What the repository itself tests with is a test.
+    said(PYTHON, &of_ci, &["app/a.py"], vec![(turn(ran("python check/run_tests.py")), "notify")]);
+}

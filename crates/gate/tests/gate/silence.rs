@@ -492,6 +492,17 @@ fn a_check_that_passed_is_evidence() {
     ");
 }
 
+/// Of a long output only the end is kept: the tests of the documentation come last, and there are none.
+#[test]
+fn a_check_whose_output_is_cut_may_have_run_tests() {
+    let none =
+        "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";
+    let judged =
+        |output: &str| brief(&checked(RUST, &[("cargo test", CheckOutcome::Passed, output)], &["src/a.rs"]));
+    assert_eq!(judged(none), "hold rust-tests +missing-action");
+    assert_eq!(judged(&format!("…ok\n\n{none}")), "notify");
+}
+
 /// A check that failed comes first, and then only what it does not prove.
 #[test]
 fn a_check_that_failed_comes_first_and_only_follow_ups_after_it() {

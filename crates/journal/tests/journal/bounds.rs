@@ -11,7 +11,7 @@ const DAY: i64 = 24 * 60;
 
 fn open_at(write: &Writing<'_>, session: SessionId, at: i64) -> journal::Turn {
     write
-        .open_turn(&NewTurn { session, key: None, opened_at: minute(at), prompt: "", baseline: None })
+        .open_turn(&NewTurn { session, key: None, opened_at: minute(at), prompt: "Fix it", baseline: None })
         .unwrap()
 }
 
@@ -165,4 +165,46 @@ fn ids_are_never_given_again() {
     let told: Vec<_> =
         followed.iter().map(|one| (one.recorded.decision, one.opened_at, one.proofs)).collect();
     assert_eq!(told, [(Decision::Hold, minute(200 * DAY), 0)]);
+}
+
+/// Its number is given again if a prompt comes after all, so it is known by its verdict.
+#[test]
+fn a_turn_without_a_prompt_is_followed_by_its_verdict() {
+    let state = State::new();
+    let mut journal = state.open();
+    let unannounced = |write: &Writing<'_>, session| {
+        write.open_unannounced_turn(&NewTurn {
+            session,
+            key: None,
+            opened_at: minute(1),
+            prompt: "",
+            baseline: None,
+        })
+    };
+    let after = |journal: &mut journal::Journal| {
+        journal
+            .read(|reading| {
+                let turns = reading.turns_after(TurnId(0), 10)?.into_iter().map(|turn| turn.id);
+                let verdicts = reading.verdicts_since(VerdictId(0), 10)?.into_iter();
+                let verdicts =
+                    verdicts.map(|one| (one.recorded.turn, one.is_unannounced)).collect::<Vec<_>>();
+                Ok((turns.collect::<Vec<_>>(), verdicts, reading.count_after(TurnId(0), VerdictId(0))?))
+            })
+            .unwrap()
+    };
+    journal.write(|write| unannounced(write, see(write, "s")?)).unwrap();
+    assert_eq!(after(&mut journal), (Vec::new(), Vec::new(), 0));
+    let prompted = journal.write(|write| {
+        let session = see(write, "s")?;
+        write.forget_unannounced_turn(session)?;
+        Ok(open_at(write, session, 2).id)
+    });
+    let prompted = prompted.unwrap();
+    assert_eq!(after(&mut journal), (vec![prompted], Vec::new(), 1));
+    let judged = journal.write(|write| {
+        let turn = unannounced(write, see(write, "other")?)?;
+        record(write, turn.id, Decision::Pass, b"inputs")?;
+        Ok(turn.id)
+    });
+    assert_eq!(after(&mut journal), (vec![prompted], vec![(judged.unwrap(), true)], 2));
 }

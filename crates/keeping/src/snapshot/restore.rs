@@ -24,7 +24,7 @@ const LINK: &str = "120000";
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RestoreReport {
-    /// What was brought back.
+    /// What was restored.
     pub snapshot: Snapshot,
     /// What was there before: what an undo goes back to. `None` if nothing was changed.
     pub before: Option<Snapshot>,

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use crate::table::{has, matches_glob};
+use crate::table::{Fact, find, has, matches_glob};
 
 /// A language with its tools, as a manifest names them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -157,8 +157,13 @@ impl Language {
     }
 
     /// Whether a file is written in any of them, by its name.
-    pub(super) fn is_known(path: &str) -> bool {
+    pub(crate) fn is_known(path: &str) -> bool {
         SIGNS.iter().any(|signs| signs.language.writes(path))
+    }
+
+    /// Whether a program is about code at all; a checker of prose or settings is not.
+    pub fn is_of_program(program: &str) -> bool {
+        find(program).is_none_or(|row| !row.is(Fact::ChecksNoCode))
     }
 
     /// The one language that a program is about.

@@ -444,6 +444,9 @@ impl<'a> Resolution<'a> {
             let folders = selected.into_iter().filter(speaks).map(|package| package.folder.clone());
             return Covered::Packages(folders.collect());
         }
+        if let Some(files) = self.checked_files(command, place) {
+            return files;
+        }
         let folder = match place {
             Place::At(folder) => folder,
             // What runs elsewhere may still name something here: `pytest ../lib/tests`.
@@ -455,6 +458,21 @@ impl<'a> Resolution<'a> {
             return Covered::Packages(targets);
         }
         self.below(folder, language)
+    }
+
+    /// What a check of single files is about. A task, and a way in which a package is verified, stand for the whole of it.
+    fn checked_files(&self, command: &SimpleCommand, place: &Place) -> Option<Covered> {
+        let (Place::At(folder) | Place::Outside(folder)) = place else { return None };
+        let files = command.checked_files().filter(|_| self.depth == 0)?;
+        let inside =
+            files.into_iter().filter_map(|file| self.repository.relative(&one_spelling(folder, file)));
+        // Folders in between may be none.
+        let paths: Vec<String> = inside.map(|path| path.replace("**/", "*")).collect();
+        let mut of_files: Vec<&Package> =
+            paths.iter().filter_map(|path| self.repository.package_of(path)).collect();
+        of_files.dedup();
+        let packages = of_files.into_iter().map(|package| package.folder.clone()).collect();
+        (!self.repository.is_way(command)).then_some(Covered::Files { paths, packages })
     }
 
     /// The packages that paths among the arguments lie in, if these are not all in the package of the folder.

@@ -61,6 +61,7 @@ const OFFERS: &[Offer] = {
         offer(Go, Builds, "go build ./...", "", ""),
         offer(Go, Lints, "go vet ./...", "", ""),
         offer(Python, Tests, "python manage.py test", "manage.py", "tests:*.py"),
+        offer(Python, Tests, UNITTEST, "", "tests:*.py"),
         offer(Python, Tests, "pytest", "", "tests:*.py conftest.py"),
         offer(
             Python,
@@ -136,6 +137,11 @@ const OFFERS: &[Offer] = {
     ]
 };
 
+/// Offered only where tests are written for it and nothing is for pytest.
+const UNITTEST: &str = "python -m unittest";
+/// Files that only pytest reads.
+const OF_PYTEST: &[&str] = &["conftest.py", "pytest.ini"];
+
 /// A file in a folder, and the program in whose words commands are said there.
 const MANAGERS: &[(&str, &str)] = &[
     ("pnpm-lock.yaml", "pnpm"),
@@ -166,7 +172,11 @@ static SIGNS: LazyLock<(HashSet<&str>, Vec<&str>)> = LazyLock::new(|| {
         .flat_map(|offer| offer.with.split(' '))
         .map(|sign| sign.split(':').next().unwrap_or(sign));
     let needs = OFFERS.iter().flat_map(|offer| offer.needs.split(' '));
-    let signs = marks.chain(with).chain(needs).filter(|sign| !sign.is_empty() && !sign.starts_with("tests:"));
+    let signs = marks
+        .chain(with)
+        .chain(needs)
+        .chain(OF_PYTEST.iter().copied())
+        .filter(|sign| !sign.is_empty() && !sign.starts_with("tests:"));
     let (globs, plain): (HashSet<&str>, HashSet<&str>) = signs.partition(|sign| sign.contains('*'));
     (plain, globs.into_iter().filter(|glob| !is_test_file(&glob.replace('*', "x"))).collect())
 });
@@ -204,6 +214,8 @@ pub(super) struct Ways<'a> {
     /// The names of the files that say in whose words commands are said, by their folders.
     marks: BTreeMap<&'a str, Vec<&'a str>>,
     shared: Vec<SharedWay<'a>>,
+    /// Something in the repository is for pytest.
+    has_pytest: bool,
     /// The places in `shared` of what covers a package, by its folder.
     shared_by: BTreeMap<String, Vec<usize>>,
 }
@@ -215,6 +227,7 @@ impl<'a> Ways<'a> {
             files: BTreeMap::new(),
             marks: BTreeMap::new(),
             shared: Vec::new(),
+            has_pytest: files.iter().any(is_for_pytest),
             shared_by: BTreeMap::new(),
         };
         for file in files {
@@ -280,6 +293,7 @@ impl<'a> Ways<'a> {
         }
         languages.sort_unstable();
         languages.dedup();
+        let is_of_code = runs.iter().any(|run| Language::is_of_program(&run.program));
         let way = Way {
             deed,
             command: command.to_owned(),
@@ -290,10 +304,13 @@ impl<'a> Ways<'a> {
         for covered in runs.into_iter().map(|run| run.covers) {
             let all = || self.repository.packages.iter().map(|package| package.folder.clone()).collect();
             let folders: Vec<String> = match covered {
-                Covered::Packages(folders) => folders,
+                Covered::Packages(folders) | Covered::Files { packages: folders, .. } => folders,
                 Covered::Unknown => all(),
             };
-            for folder in folders {
+            let has_no_code = |folder: &String| {
+                self.repository.package_at(folder).is_none_or(|one| one.languages.is_empty())
+            };
+            for folder in folders.into_iter().filter(|folder| is_of_code || has_no_code(folder)) {
                 let places = self.shared_by.entry(folder).or_default();
                 if places.last() != Some(&self.shared.len()) {
                     places.push(self.shared.len());
@@ -445,17 +462,23 @@ impl<'a> Ways<'a> {
             Some(glob) => own.iter().any(|file| matches_glob(glob, &name(file)) && is_test_file(&file.path)),
             None => own.iter().any(|file| matches_glob(sign, &name(file))),
         };
+        let unittest = own.iter().copied().find(|file| !self.has_pytest && is_of_unittest(file));
         let applies = |offer: &&Offer| {
             offer.deed == deed
+                && (offer.command != UNITTEST || unittest.is_some())
                 && package.languages.contains(&offer.language)
                 && (offer.with.is_empty() || offer.with.split(' ').any(has))
                 && (offer.needs.is_empty() || offer.needs.split(' ').any(contains))
         };
         let mut offers: Vec<&Offer> = OFFERS.iter().filter(applies).collect();
         offers.dedup_by_key(|offer| offer.language);
+        let command = |offer: &Offer| match unittest.filter(|_| offer.command == UNITTEST) {
+            Some(test) => discovery(test, own, package),
+            None => offer.command.to_owned(),
+        };
         let offered = offers.into_iter().map(|offer| Way {
             deed,
-            command: self.in_environment(package, offer),
+            command: self.in_environment(package, offer.language, command(offer)),
             folder: package.folder.clone(),
             is_instructed: false,
             languages: vec![offer.language],
@@ -464,19 +487,54 @@ impl<'a> Ways<'a> {
     }
 
     /// The command of an offer as it is typed here.
-    fn in_environment(&self, package: &Package, offer: &Offer) -> String {
-        match offer.language {
+    fn in_environment(&self, package: &Package, language: Language, command: String) -> String {
+        match language {
             Language::Python => {
-                format!("{}{}", self.near(ENVIRONMENTS, &package.folder).unwrap_or_default(), offer.command)
+                format!("{}{command}", self.near(ENVIRONMENTS, &package.folder).unwrap_or_default())
             }
             Language::JavaScript => match self.manager(&package.folder) {
-                "pnpm" => offer.command.replace("npx", "pnpm exec"),
-                "yarn" => offer.command.replace("npx", "yarn"),
-                "bun" => offer.command.replace("npx", "bunx"),
-                _ => offer.command.to_owned(),
+                "pnpm" => command.replace("npx", "pnpm exec"),
+                "yarn" => command.replace("npx", "yarn"),
+                "bun" => command.replace("npx", "bunx"),
+                _ => command,
             },
-            _ => offer.command.to_owned(),
+            _ => command,
         }
+    }
+}
+
+/// Whether a file is there for pytest, or speaks of it.
+pub(super) fn is_for_pytest(file: &RepositoryFile) -> bool {
+    OF_PYTEST.contains(&folder_of(&file.path).1)
+        || file.text.as_deref().is_some_and(|text| {
+            // Functions are tests for pytest alone.
+            text.contains("pytest") || (is_test_file(&file.path) && text.contains("\ndef test_"))
+        })
+}
+
+/// Whether a file of tests is written for unittest.
+fn is_of_unittest(file: &RepositoryFile) -> bool {
+    let is_written_for_it = |text: &str| text.contains("unittest") && text.contains("TestCase");
+    is_test_file(&file.path) && file.text.as_deref().is_some_and(is_written_for_it)
+}
+
+/// The command with which unittest finds a test: from its own folder on it looks in those below that are packages of Python.
+fn discovery(test: &RepositoryFile, own: &[&RepositoryFile], package: &Package) -> String {
+    let (mut folder, name) = folder_of(&test.path);
+    let is_importable = |folder: &str| own.iter().any(|file| file.path == format!("{folder}/__init__.py"));
+    while folder != package.folder && is_importable(folder) {
+        folder = folder_of(folder).0;
+    }
+    let start = folder.strip_prefix(package.folder.as_str()).unwrap_or(folder).trim_start_matches('/');
+    let from = if start.is_empty() { String::new() } else { format!(" -s {start}") };
+    let pattern = match name {
+        name if name.starts_with("test") => "",
+        name if name.ends_with("_test.py") => " -p '*_test.py'",
+        _ => " -p '*.py'",
+    };
+    match [from.as_str(), pattern].concat().as_str() {
+        "" => UNITTEST.to_owned(),
+        options => format!("{UNITTEST} discover{options}"),
     }
 }
 

@@ -48,7 +48,10 @@ programs! {
     }
     "cmake" => Other { uses: &[("--build", Builds)] }
     "ninja" | "meson" => Builds { folder: "-C", uses: &[("test", Tests)] }
-    "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" | "javac" | "kotlinc" | "scalac" => Builds {}
+    "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" => Builds {
+        valued: "-o -I -L -D -U -l -x -include -isystem -iquote -MF -MT -MQ", facts: &[ChecksFiles],
+    }
+    "javac" | "kotlinc" | "scalac" => Builds {}
     "clang-format" => Lints { uses: &[("-i", Formats)] }
     "swift" => Other {
         grammar: Subcommand, folder: "--package-path", facts: &[TakesAll], prints: &[Swift],

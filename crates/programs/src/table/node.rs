@@ -37,7 +37,7 @@ programs! {
     "bunx" => Other { launches: Rest(&[LAUNCH]) }
     "nyc" | "c8" => Other { launches: Rest(&[LAUNCH]), valued: "--reporter -r" }
 
-    "node" => Runs { uses: &[("--test", Tests)], facts: &[Interprets, NodeTool], prints: &[Node, Tap] }
+    "node" => Runs { uses: &[("--test", Tests)], facts: &[Interprets, NodeTool, ChecksOneFile], prints: &[Node, Tap] }
     "tsx" | "ts-node" => Runs { uses: &[("--test", Tests)], facts: &[NodeTool] }
     "deno" => Other {
         grammar: Subcommand, tasks: &[TaskRunner::Deno], task_words: "task", prints: &[Deno], facts: &[Interprets],
@@ -76,10 +76,13 @@ programs! {
     "testcafe" | "wdio" | "nightwatch" => Tests { facts: &[NodeTool] }
     "xo" | "standard" | "tslint" | "knip" => Lints { uses: &[("--fix", Fixes)], facts: &[NodeTool] }
     "tsc" | "vue-tsc" => TypeChecks {
-        folder: "-p --project", idle: "--showConfig --listFilesOnly --init -h -v", facts: &[TakesAll, NodeTool],
+        folder: "-p --project", idle: "--showConfig --listFilesOnly --init -h -v", valued: "--target -t --module -m --moduleResolution --lib --jsx --outDir", facts: &[TakesAll, NodeTool, ChecksFiles],
     }
     "svelte-check" => TypeChecks {}
-    "eslint" => Lints { uses: &[("--fix", Fixes)], facts: &[NodeTool] }
+    "eslint" => Lints {
+        valued: "-c --ext -f --format --rule --parser --plugin --ignore-path --ignore-pattern --max-warnings --cache-location",
+        uses: &[("--fix", Fixes)], facts: &[NodeTool],
+    }
     "stylelint" | "oxlint" => Lints { uses: &[("--fix", Fixes)] }
     "prettier" => Lints { uses: &[("--write -w", Formats)], facts: &[NodeTool] }
     "biome" => Lints {

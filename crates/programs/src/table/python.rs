@@ -39,8 +39,12 @@ programs! {
     }
     "nox" => Tests { tasks: &[TaskRunner::Nox], task_options: "-s -e --session --sessions -k -t --tags", prints: &[Pytest, Unittest], facts: &[TakesAll], idle: "-l --list --list-sessions -h" }
 
-    "mypy" => TypeChecks { facts: &[TakesAll] }
-    "pyright" | "basedpyright" | "pyre" | "pytype" | "ty" | "py_compile" | "compileall" => TypeChecks {}
+    "mypy" => TypeChecks {
+        valued: "--python-version --platform --config-file --cache-dir --python-executable", facts: &[TakesAll, ChecksFiles],
+    }
+    "pyright" | "basedpyright" | "pyre" | "pytype" | "ty" | "py_compile" | "compileall" => TypeChecks {
+        valued: "--pythonversion --pythonpath --python-version --project", facts: &[ChecksFiles],
+    }
     "pyrefly" => TypeChecks { grammar: Subcommand }
     "behave" | "robot" => Tests {}
     "mkdocs" => Other { grammar: Subcommand, uses: &[("build", Builds), ("serve", Runs)] }

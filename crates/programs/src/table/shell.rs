@@ -18,13 +18,13 @@ programs! {
     "command" => Asks { launches: Launches::Rest(&[Launch { unless: "-v -V", ..LAUNCH }]) }
     "kill" | "pkill" | "killall" => Ends {}
 
-    "bash" | "sh" | "zsh" | "dash" | "ksh" | "ash" => Runs { launches: Launches::Script, uses: &[("-n", Lints)] }
+    "bash" | "sh" | "zsh" | "dash" | "ksh" | "ash" => Runs { launches: Launches::Script, uses: &[("-n", Lints)], facts: &[ChecksOneFile] }
     "powershell" | "pwsh" => Runs { launches: Launches::CommandLine("-command -c /c") }
     "cmd" => Runs { launches: Launches::CommandLine("/c //c /k") }
     "eval" => Runs { launches: Launches::Words }
 
-    "perl" => Runs { writes: Writes::OneLiner, facts: &[Filters, Interprets] }
-    "ruby" => Runs { writes: Writes::OneLiner, facts: &[Interprets], prints: &[outputs::Runner::Minitest] }
+    "perl" => Runs { writes: Writes::OneLiner, facts: &[Filters, Interprets, ChecksOneFile] }
+    "ruby" => Runs { writes: Writes::OneLiner, facts: &[Interprets, ChecksOneFile], prints: &[outputs::Runner::Minitest] }
     "php" => Runs { facts: &[Interprets], uses: &[("artisan/test", Tests), ("-l", Lints)] }
     "lua" => Runs { facts: &[Interprets] }
 }

@@ -13,12 +13,14 @@ pub(crate) fn repository(files: &[(&str, &str)]) -> Repository {
 }
 
 fn render(run: &Run) -> String {
+    let named = |folders: &[String]| {
+        let named = folders.iter().map(|folder| if folder.is_empty() { "." } else { folder });
+        named.collect::<Vec<_>>().join(",")
+    };
     let covers = match &run.covers {
         Covered::Unknown => "?".to_owned(),
-        Covered::Packages(folders) => {
-            let named = folders.iter().map(|folder| if folder.is_empty() { "." } else { folder });
-            named.collect::<Vec<_>>().join(",")
-        }
+        Covered::Packages(folders) => named(folders),
+        Covered::Files { paths, packages } => format!("{} of {}", paths.join(","), named(packages)),
     };
     let hidden = if run.attribution == Attribution::Decides { "" } else { " hidden" };
     let targets = run.targets.iter().map(|target| format!(" <{target}>")).collect::<String>();
@@ -525,6 +527,62 @@ fn w20_having_run_the_program_is_a_run() {
             ("cargo run -- --list", &["Runs cargo [.]"]),
             ("cargo test -- --list", &[]),
             ("mix run -e 'IO.puts 1'", &["Runs mix <-e IO.puts 1> [.]"]),
+        ],
+    );
+}
+
+/// A check that is given files looks at these, and not at the package around them.
+#[test]
+fn a_check_of_files_is_about_these_files() {
+    let repository = repository(&[
+        ("pyproject.toml", "[project]\nname = 'app'\n"),
+        ("Makefile", "syntax:\n\tpython -m py_compile app/a.py\n"),
+        ("web/package.json", r#"{"name": "web", "scripts": {"lint": "eslint src/a.ts"}}"#),
+        (".github/workflows/ci.yml", "jobs:\n  c:\n    steps:\n      - run: shellcheck install.sh\n"),
+        (".shellcheckrc", ""),
+        ("tools/package.json", r#"{"name": "tools"}"#),
+    ]);
+    check(
+        &repository,
+        &[
+            ("python -m py_compile app/a.py", &["TypeChecks py_compile <app/a.py> [app/a.py of .]"]),
+            (
+                "cd app && uv run mypy --python-version 3.12 a.py",
+                &["TypeChecks mypy <3.12> <a.py> [app/a.py of .]"],
+            ),
+            (
+                "cd web && npx eslint src/a.ts ../tools/b.ts",
+                &["Lints eslint <src/a.ts> <../tools/b.ts> [web/src/a.ts,tools/b.ts of web,tools]"],
+            ),
+            ("ruff check app/a.py", &["Lints ruff <app/a.py> [app/a.py of .]"]),
+            (
+                "npx tsc --noEmit --target es2022 web/a.ts",
+                &["TypeChecks tsc <es2022> <web/a.ts> [web/a.ts of web]"],
+            ),
+            ("gcc -Wall -I include -c a.c -o a.o", &["Builds gcc <include> <a.o> [a.c of .]"]),
+            ("shellcheck scripts/*.sh", &["Lints shellcheck <scripts/*.sh> [scripts/*.sh of .]"]),
+            ("npx eslint -c web/x.js 'web/**/*.ts'", &["Lints eslint <web/**/*.ts> [web/**.ts of web]"]),
+            ("bash -n a.sh b.sh", &["Lints bash <b.sh> [a.sh of .]"]),
+            ("node --check web/a.js", &["Lints node <web/a.js> [web/a.js of web]"]),
+            ("ruby -wc a.rb", &["Lints ruby <a.rb> [a.rb of .]"]),
+            ("perl -c a.pl", &["Lints perl [a.pl of .]"]),
+            ("python -m py_compile /tmp/x.py", &["TypeChecks py_compile </tmp/x.py> [ of ]"]),
+            ("python -m py_compile /r/app/a.py", &["TypeChecks py_compile </r/app/a.py> [app/a.py of .]"]),
+            // What follows imports, takes a folder or cannot be read is about the package.
+            ("esbuild web/a.ts --bundle", &["Builds esbuild <web/a.ts> [web]"]),
+            ("mypy app", &["TypeChecks mypy <app> [.]"]),
+            ("mypy", &["TypeChecks mypy [.]"]),
+            ("cd web && eslint --config a.config.js", &["Lints eslint [web]"]),
+            ("eslint web/src web/a.ts", &["Lints eslint <web/src> <web/a.ts> [web]"]),
+            (
+                "for f in *.py; do python -m py_compile \"$f\"; done",
+                &["TypeChecks py_compile <$f> [.,tools,web]"],
+            ),
+            ("pytest tests/test_a.py", &["Tests pytest <tests/test_a.py> [.]"]),
+            ("ruby app.rb -c settings.yml", &["Runs ruby <app.rb> [.]"]),
+            // A task stands for its package, whatever it names.
+            ("make syntax", &["TypeChecks py_compile <app/a.py> [.]"]),
+            ("cd web && npm run lint", &["Lints eslint <src/a.ts> [web]"]),
         ],
     );
 }

@@ -445,3 +445,49 @@ fn the_tasks_behind_ways() {
         assert_eq!(task.map(|task| task.name.as_str()), expected, "{files:?}");
     }
 }
+
+/// What a repository tests with is said by its tests where nothing else says it.
+#[test]
+fn unittest_is_asked_for_where_tests_are_written_for_it() {
+    const OWN: &str =
+        "import unittest\n\n\nclass A(unittest.TestCase):\n    def test_a(self):\n        pass\n";
+    let asked =
+        |files: &[(&str, &str)], command: &str| check(files, &[". [Python]", &format!("  Tests: {command}")]);
+    asked(&[("test_a.py", OWN)], "python -m unittest");
+    asked(&[("tests/test_a.py", OWN)], "python -m unittest discover -s tests");
+    asked(&[("tests/__init__.py", ""), ("tests/test_a.py", OWN)], "python -m unittest");
+    asked(
+        &[("tests/unit/__init__.py", ""), ("tests/unit/test_a.py", OWN)],
+        "python -m unittest discover -s tests",
+    );
+    asked(&[("tests/a_test.py", OWN)], "python -m unittest discover -s tests -p '*_test.py'");
+    asked(&[("uv.lock", ""), ("test_a.py", OWN)], "uv run python -m unittest");
+    // Anything that is for pytest says more.
+    asked(&[("test_a.py", OWN), ("conftest.py", "")], "pytest");
+    asked(&[("test_a.py", OWN), ("pytest.ini", "")], "pytest");
+    asked(&[("test_a.py", OWN), ("requirements-dev.txt", "pytest==8\n")], "pytest");
+    asked(&[("test_a.py", OWN), ("tests/test_b.py", "import pytest\n")], "pytest");
+    asked(
+        &[("test_a.py", OWN), ("tests/test_b.py", "from a import b\n\n\ndef test_b():\n    b()\n")],
+        "pytest",
+    );
+    asked(&[("test_a.py", "from unittest.mock import patch\n")], "pytest");
+    asked(&[("test_a.py", "")], "pytest");
+    check(
+        &[("test_a.py", OWN), ("CLAUDE.md", "Test with `python -m unittest discover -s tests`.")],
+        &[". [Python]", "  Tests!: python -m unittest discover -s tests"],
+    );
+}
+
+/// Nobody is asked for a linter of settings where it cannot count for the code.
+#[test]
+fn a_linter_of_settings_is_no_way_to_verify_code() {
+    let ci = ".github/workflows/ci.yml";
+    let steps = "jobs:\n  l:\n    steps:\n      - run: yamllint .\n";
+    check(&[(ci, steps), ("main.py", "")], &[". [Python]"]);
+    check(&[(ci, steps), ("main.tf", "")], &[". []", "  Lints: yamllint ."]);
+    check(
+        &[("Makefile", "lint:\n\tyamllint .\n\truff check .\n"), ("main.py", "")],
+        &[". [Python]", "  Lints: make lint"],
+    );
+}

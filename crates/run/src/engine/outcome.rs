@@ -117,6 +117,7 @@ impl Engine<'_> {
                 }
                 self.end(index, *outcome)
             }
+            AttemptReport::Unreachable(why) => Err(EngineError::Unreachable { why }),
         }
     }
 

@@ -29,12 +29,12 @@ impl Engine<'_> {
         ready.iter().copied().find(|index| has_room(*index) && session_order.has_its_turn(*index, is_done))
     }
 
-    /// What the last Python stage that was accepted before this one left in the session.
+    /// What the last Python stage that was accepted before this one left in the session; none for a stage of another kind.
     pub(super) fn session_before(&self, index: usize) -> Option<SessionBefore> {
         let is_completed = |index: &usize| {
             self.stages.get(*index).is_some_and(|stage| stage.standing == Standing::Completed)
         };
-        let stage = self.session_order.before(index).find(is_completed)?;
+        let stage = self.session_order.needed_by(index).find(is_completed)?;
         let accepted = self.recorded(stage)?.accepted.as_ref()?;
         let mut variables = self.published_artifacts(stage);
         let is_of_variables = |folder: &Path| folder.ends_with(VARIABLES_FOLDER);

@@ -40,7 +40,7 @@ pub enum CarryError {
     Store { store: String, source: RemoteError },
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct CarriedFile {
     /// Below the folder that they are carried from and to.
@@ -154,6 +154,29 @@ impl CarriedFiles {
                 .collect();
             fetchers.into_iter().try_for_each(|fetcher| fetcher.join().unwrap_or(Ok(())))
         })
+    }
+
+    /// The same where others are there already, which stay as they are if they are among these: a kernel may have them open.
+    pub(crate) fn fetch_after(
+        &self,
+        before: &Self,
+        folder: &Path,
+        store: &dyn ExchangeStore,
+    ) -> Result<(), CarryError> {
+        let [there, wanted] = [before, self].map(|carried| carried.files.iter().collect::<HashSet<_>>());
+        for file in there.difference(&wanted) {
+            let removed = fs_err::remove_file(folder.join(checked(&file.path)?));
+            match removed {
+                Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                    return Err(CarryError::Write { path: file.path.clone(), source });
+                }
+                _ => {}
+            }
+        }
+        let is_missing = |path: &str| folder.join(path).symlink_metadata().is_err();
+        let is_new = |file: &&CarriedFile| !there.contains(file) || is_missing(&file.path);
+        let files = self.files.iter().filter(is_new).cloned().collect();
+        Self { files, folders: self.folders.clone() }.fetch(folder, store)
     }
 
     /// Only those below one of its folders.

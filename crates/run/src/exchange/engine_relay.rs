@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,8 +18,12 @@ use crate::attempt_artifacts::ARTIFACTS;
 use crate::job_file::{ABORT, BEAT, CLAIM, JOB, OUTCOME, PROGRESS};
 
 const LOOK: Duration = Duration::from_secs(1);
+/// What is refused for so long stays so: a service that has just been started may not know everybody yet.
+const REFUSED_FOR_GOOD: Duration = Duration::from_secs(10);
 /// As for a database that is away.
 const PATIENCE: Duration = Duration::from_secs(600);
+/// So long the last orders are waited for, which only free room, or tell a node that nothing follows.
+const LAST_ORDERS: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 struct RelayedAttempt {
@@ -45,6 +49,8 @@ struct RelayState {
     orders: VecDeque<RelayOrder>,
     /// When the last look began that was answered.
     looked: Instant,
+    /// Since when looks are refused, and why.
+    refused: Option<(Instant, String)>,
 }
 
 #[derive(Debug)]
@@ -52,18 +58,22 @@ pub(crate) struct EngineRelay {
     pub(crate) store: Arc<dyn ExchangeStore>,
     pub(crate) put: Arc<PutContents>,
     state: Arc<Mutex<RelayState>>,
-    /// Dropped, it ends the thread.
-    _stop: Sender<()>,
+    /// Ends the thread.
+    stop: Sender<()>,
+    /// Hears of its end.
+    ended: Mutex<Receiver<()>>,
 }
 
 impl EngineRelay {
     pub(crate) fn start(store: Arc<dyn ExchangeStore>) -> Self {
         let (attempts, orders) = (HashMap::new(), VecDeque::new());
-        let state = Arc::new(Mutex::new(RelayState { attempts, orders, looked: Instant::now() }));
+        let state =
+            Arc::new(Mutex::new(RelayState { attempts, orders, looked: Instant::now(), refused: None }));
         let (stop, stopped) = mpsc::channel();
-        let at_work = (Arc::clone(&store), Arc::clone(&state));
+        let (ending, ended) = mpsc::channel();
+        let at_work = (Arc::clone(&store), Arc::clone(&state), ending);
         std::thread::spawn(move || {
-            let (store, state) = at_work;
+            let (store, state, _ending) = at_work;
             loop {
                 carry_out(store.as_ref(), &state);
                 look(&store, &state);
@@ -73,7 +83,7 @@ impl EngineRelay {
                 }
             }
         });
-        Self { store, put: Arc::default(), state, _stop: stop }
+        Self { store, put: Arc::default(), state, stop, ended: Mutex::new(ended) }
     }
 
     fn state(&self) -> MutexGuard<'_, RelayState> {
@@ -107,6 +117,13 @@ impl EngineRelay {
         self.state().looked
     }
 
+    /// Why nobody can be heard of any more.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        let state = self.state();
+        let (since, why) = state.refused.as_ref()?;
+        (since.elapsed() >= REFUSED_FOR_GOOD).then(|| why.clone())
+    }
+
     /// Its outcome is there, and what it made is on its way here.
     pub(crate) fn is_fetching(&self, token: &str) -> bool {
         self.state().attempts.get(token).is_some_and(|attempt| attempt.is_fetching)
@@ -114,6 +131,13 @@ impl EngineRelay {
 
     pub(crate) fn trouble(&self, token: &str) -> Option<String> {
         self.state().attempts.get(token)?.trouble.clone()
+    }
+}
+
+impl Drop for EngineRelay {
+    fn drop(&mut self) {
+        let _ = self.stop.send(());
+        let _ = self.ended.get_mut().unwrap_or_else(PoisonError::into_inner).recv_timeout(LAST_ORDERS);
     }
 }
 
@@ -146,7 +170,15 @@ fn look(store: &Arc<dyn ExchangeStore>, state: &Arc<Mutex<RelayState>>) {
         locked(state).looked = began;
         return;
     }
-    let Ok(objects) = store.list(ATTEMPTS) else { return };
+    let listed = store.list(ATTEMPTS);
+    let refusal = listed.as_ref().err().filter(|error| store.is_refusal(error));
+    let refusal = refusal.map(|error| error_chain(error.as_ref()));
+    {
+        let mut state = locked(state);
+        let since = state.refused.take().map_or(began, |(since, _)| since);
+        state.refused = refusal.map(|why| (since, why));
+    }
+    let Ok(objects) = listed else { return };
     let mut new: HashMap<String, Vec<(String, String)>> = HashMap::new();
     for object in objects {
         let inner = object.name.strip_prefix(ATTEMPTS).and_then(|inner| inner.strip_prefix('/'));

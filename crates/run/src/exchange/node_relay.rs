@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use checkpoint::FileHashes;
 use checkpoint::layout::DISPLAYS_FILE;
@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Files of an attempt, besides its artifacts, that the engine keeps.
 pub(super) const KEPT: [&str; 4] = ["output.log", DISPLAYS_FILE, "verify.log", FINGERPRINT];
 
-/// What both threads know.
+/// What all threads know.
 struct Shared {
     store: Arc<dyn ExchangeStore>,
     token: String,
@@ -46,8 +46,8 @@ impl NodeRelay {
         let (store, token) = (Arc::clone(store), token.to_owned());
         let shared = Arc::new(Shared { store, token, folder: Mutex::default(), put: Mutex::default() });
         let mut relay = Self { shared, stops: Vec::new(), threads: Vec::new() };
-        // What is large must not keep it from beating.
-        for work in [beat_and_listen, report] {
+        // Neither what is large nor a service that is slow to list keeps it from beating.
+        for work in [beat, listen, report] {
             let (stop, stopped) = mpsc::channel();
             let shared = Arc::clone(&relay.shared);
             relay.stops.push(stop);
@@ -91,17 +91,23 @@ fn made(folder: &Path, store: &dyn ExchangeStore, put: &PutContents) -> Result<V
     Ok(serde_json::to_vec(&files).unwrap_or_default())
 }
 
-fn beat_and_listen(shared: &Shared, stopped: &mpsc::Receiver<()>) {
+fn beat(shared: &Shared, stopped: &mpsc::Receiver<()>) {
+    let Shared { store, token, .. } = shared;
+    for beats in 1_u64.. {
+        // One that does not arrive is one that the engine misses, and it knows what to do then.
+        let _ = store.put(&object_name(token, BEAT), beats.to_string().as_bytes());
+        match stopped.recv_timeout(BEAT_EVERY) {
+            Err(RecvTimeoutError::Timeout) => {}
+            _ => return,
+        }
+    }
+}
+
+fn listen(shared: &Shared, stopped: &mpsc::Receiver<()>) {
     let Shared { store, token, folder, .. } = shared;
-    let (mut beats, mut last, mut asked) = (0_u64, None::<Instant>, String::new());
+    let mut asked = String::new();
     let name = |name: &str| object_name(token, name);
     loop {
-        if last.is_none_or(|last| last.elapsed() >= BEAT_EVERY) {
-            beats += 1;
-            last = Some(Instant::now());
-            // One that does not arrive is one that the engine misses, and it knows what to do then.
-            let _ = store.put(&name(BEAT), beats.to_string().as_bytes());
-        }
         let folder = folder.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(folder) = folder
             && let Ok(objects) = store.list(&name(""))
@@ -152,5 +158,83 @@ fn report(shared: &Shared, stopped: &mpsc::Receiver<()>) {
             Err(RecvTimeoutError::Timeout) => {}
             _ => return,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::sync::mpsc::Receiver;
+
+    use checkpoint::{FetchedFile, RemoteContent, RemoteError};
+
+    use super::*;
+    use crate::exchange::ExchangedObject;
+
+    /// Does not answer what it is asked to list until it is told to; what is put is passed on.
+    #[derive(Debug)]
+    struct SlowStore {
+        put: Mutex<Sender<String>>,
+        may_list: Mutex<Receiver<()>>,
+    }
+
+    impl ExchangeStore for SlowStore {
+        fn name(&self) -> String {
+            "slow".to_owned()
+        }
+
+        fn is_refusal(&self, _: &RemoteError) -> bool {
+            false
+        }
+
+        fn list(&self, _: &str) -> Result<Vec<ExchangedObject>, RemoteError> {
+            let _ = self.may_list.lock().unwrap().recv();
+            Err("too late".into())
+        }
+
+        fn get(&self, _: &str) -> Result<Option<Vec<u8>>, RemoteError> {
+            Ok(None)
+        }
+
+        fn put(&self, name: &str, _: &[u8]) -> Result<(), RemoteError> {
+            Ok(self.put.lock().unwrap().send(name.to_owned())?)
+        }
+
+        fn put_new(&self, _: &str, _: &[u8]) -> Result<bool, RemoteError> {
+            Ok(true)
+        }
+
+        fn remove(&self, _: &str) -> Result<(), RemoteError> {
+            Ok(())
+        }
+
+        fn remove_all(&self, _: &str) -> Result<(), RemoteError> {
+            Ok(())
+        }
+
+        fn put_contents(&self, _: Vec<RemoteContent>) -> Result<(), RemoteError> {
+            Ok(())
+        }
+
+        fn fetch_content(&self, _: &str, _: &File) -> Result<Option<FetchedFile>, RemoteError> {
+            Ok(None)
+        }
+    }
+
+    #[test]
+    fn a_list_that_takes_long_keeps_nobody_from_beating() {
+        let folder = tempfile::tempdir().unwrap();
+        let (put, beats) = mpsc::channel();
+        let (listing, may_list) = mpsc::channel();
+        let store: Arc<dyn ExchangeStore> =
+            Arc::new(SlowStore { put: Mutex::new(put), may_list: Mutex::new(may_list) });
+        let relay = NodeRelay::start(&store, "token");
+        relay.follow(folder.path());
+        let next = || beats.recv_timeout(Duration::from_secs(120));
+        let heard = [next(), next(), next()];
+        // Its threads end only then.
+        drop(listing);
+        drop(relay);
+        assert_eq!(heard, [(); 3].map(|()| Ok("attempts/token/beat".to_owned())));
     }
 }

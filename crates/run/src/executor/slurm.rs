@@ -9,9 +9,11 @@
 
 mod commands;
 mod job_watch;
+mod living_session;
 mod submission;
 
 use std::collections::{HashMap, VecDeque};
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,16 +26,15 @@ use text::error_chain;
 
 use super::{AttemptReport, AttemptTicket, Executor};
 use crate::attempt::{self, Cause, Job, PreparedAttempt, Unaccepted};
-use crate::event::Accepted;
 use crate::exchange::{CarryError, EngineRelay, Exchange};
 use crate::job_file::{self, ABORT, JobFile, JobMark, JobReference, ShownCells};
-use crate::next_in_session;
-use crate::plan::{Cluster, Kind};
+use crate::plan::Cluster;
 use crate::publish;
 
 pub use commands::NoSlurmError;
 use commands::SlurmCall;
 pub(crate) use commands::{CallFailure, ListedJob, SlurmCommands};
+use living_session::LivingSession;
 pub use submission::NODE_LOG;
 use submission::{Submission, UnsentJob};
 
@@ -64,6 +65,8 @@ pub(crate) enum SlurmNews {
     SavedHalfWay(usize),
     /// What a stage needs on its node is where that finds it, or could not be put there.
     Packed(usize, Result<(), PackageError>),
+    /// The node of a session has taken the stage, or does not wait any more.
+    HandedOver(usize, LivingSession, bool),
 }
 
 /// Why what a stage needs is not where its node would find it.
@@ -100,16 +103,6 @@ pub(crate) struct Slurm {
     controls: Controls,
 }
 
-/// A node that keeps its kernel for the next Python stage.
-struct LivingSession {
-    /// Of the attempt that it carried out last.
-    folder: PathBuf,
-    job: String,
-    mark: JobMark,
-    /// What the session is known by.
-    known_as: String,
-}
-
 struct SlurmJob {
     job: Arc<Job>,
     token: String,
@@ -117,8 +110,14 @@ struct SlurmJob {
     /// By which its job is known in the list. Numbers are given twice by a controller that lost its memory.
     mark: JobMark,
     phase: SlurmPhase,
+    /// The node that is asked first: it has the session.
+    session: Option<LivingSession>,
     /// A node had it as the next stage of its session.
     is_handed_over: bool,
+    /// The attempt before it on that node, whose objects are kept until this one is over.
+    handed_over_by: Option<String>,
+    /// Those of its environment variables that are in no file.
+    secrets: Vec<(OsString, OsString)>,
     /// What Slurm said last.
     listed: Option<ListedJob>,
     is_claimed: bool,
@@ -208,16 +207,20 @@ impl Slurm {
         job.layout.attempt(id, job.attempt).map_err(io::Error::other)
     }
 
-    fn insert(&mut self, job: Job, folder: PathBuf, phase: SlurmPhase) -> &mut SlurmJob {
+    fn insert(&mut self, job: Job, file: &JobFile, folder: PathBuf, phase: SlurmPhase) -> &mut SlurmJob {
         let (now, stage) = (Instant::now(), job.stage);
         let token = job.token.clone().unwrap_or_default();
+        let secrets = job.stage().map(|stage| file.secrets(stage)).unwrap_or_default();
         let new = SlurmJob {
             mark: JobMark::of_attempt(&folder, &token),
             token,
             job: Arc::new(job),
             folder,
             phase,
+            session: None,
             is_handed_over: false,
+            handed_over_by: None,
+            secrets,
             listed: None,
             is_claimed: false,
             since: now,
@@ -239,17 +242,6 @@ impl Slurm {
             relay.follow(&new.token, &new.folder);
         }
         self.jobs.entry(stage).insert_entry(new).into_mut()
-    }
-
-    /// The node that has the session, if it takes this stage as well.
-    fn handed_over(&mut self, job: &Job, reference: &JobReference) -> Option<LivingSession> {
-        let before = job.session.as_ref()?;
-        let session = self.session.take()?;
-        if session.known_as != before.session || !next_in_session::hand_over(&session.folder, reference) {
-            next_in_session::close(&session.folder);
-            return None;
-        }
-        Some(session)
     }
 
     /// The relay of the run, if there has to be one.
@@ -289,6 +281,7 @@ impl Slurm {
     /// Everything that waits to be submitted.
     fn send(&mut self) {
         self.pack();
+        self.hand_over();
         let is_unsent = |job: &&SlurmJob| job.phase == SlurmPhase::Unsent && job.package == Package::There;
         let mut places: Vec<usize> = self.jobs.values().filter(is_unsent).map(|job| job.job.stage).collect();
         if places.is_empty() {
@@ -299,12 +292,11 @@ impl Slurm {
             .iter()
             .filter_map(|place| {
                 let job = self.jobs.get(place)?;
-                let file = self.job_file(&job.job).ok()?;
                 let reference = match &self.relay {
                     Some(_) => JobReference::of_exchange(&job.token),
                     None => JobReference::of(&job.folder, &job.token),
                 };
-                let secrets = job.job.stage().map(|stage| file.secrets(stage)).unwrap_or_default();
+                let secrets = job.secrets.clone();
                 Some(UnsentJob { place: *place, job: &job.job, reference, secrets })
             })
             .collect();
@@ -379,12 +371,17 @@ impl Slurm {
                     self.committing -= 1;
                     self.note_session(*place, outcome.result.as_ref().ok());
                     let ended = self.jobs.remove(place);
-                    if let (Some(relay), Some(job)) = (&self.relay, ended) {
-                        relay.forget(&job.token);
+                    if let Some(session) = ended.as_ref().and_then(|job| job.session.as_ref()) {
+                        self.close(&session.folder, &session.token);
+                    }
+                    let before = ended.and_then(|job| job.handed_over_by);
+                    if let (Some(relay), Some(before)) = (&self.relay, before) {
+                        relay.forget(&before);
                     }
                 }
                 self.reports.push_back(report);
             }
+            SlurmNews::HandedOver(place, session, is_taken) => self.handed_over(place, session, is_taken),
         }
     }
 
@@ -408,24 +405,6 @@ impl Slurm {
                     let reason = format!("Slurm refused its job: {why}");
                     self.conclude(*place, failed(reason));
                 }
-            }
-        }
-    }
-
-    /// A node whose stage was accepted keeps its kernel for the next one.
-    fn note_session(&mut self, place: usize, accepted: Option<&Accepted>) {
-        let is_python = |job: &&SlurmJob| job.job.stage().is_some_and(|stage| stage.kind == Kind::Python);
-        let Some(job) = self.jobs.get(&place).filter(is_python) else { return };
-        // A node that is reached by objects ends with its stage.
-        let is_living = |_: &&Accepted| self.relay.is_none();
-        let known_as = accepted.filter(is_living).and_then(|accepted| accepted.session.clone());
-        match (known_as, job.claimed_id()) {
-            (Some(known_as), Some(id)) => {
-                let (folder, mark) = (job.folder.clone(), job.mark.clone());
-                self.session = Some(LivingSession { folder, job: id, mark, known_as });
-            }
-            _ => {
-                next_in_session::close(&job.folder);
             }
         }
     }
@@ -505,15 +484,10 @@ impl Executor for Slurm {
         let folder = Self::folder(&job)?;
         job.make_folder().map_err(io::Error::other)?;
         self.start_relay(&job.layout)?;
-        self.job_file(&job)?.write(&folder).map_err(io::Error::other)?;
-        let reference = JobReference::of(&folder, job.token.as_deref().unwrap_or_default());
-        let session = self.handed_over(&job, &reference);
-        let job = self.insert(job, folder, SlurmPhase::Unsent);
-        if let Some(session) = session {
-            job.is_handed_over = true;
-            job.phase = SlurmPhase::Sent { id: session.job };
-            job.set_mark(session.mark);
-        }
+        let file = self.job_file(&job)?;
+        file.write(&folder).map_err(io::Error::other)?;
+        let session = self.session_for(&job, &file);
+        self.insert(job, &file, folder, SlurmPhase::Unsent).session = session;
         Ok(())
     }
 
@@ -557,13 +531,13 @@ impl Executor for Slurm {
     fn adopt(&mut self, job: Job) -> Result<(), Box<Job>> {
         let read = |job: &Job| {
             let folder = Self::folder(job).ok()?;
-            let file = JobFile::read(&folder.join(job_file::JOB)).ok()?;
-            self.job_file(job).ok()?.is_same_work(&file).then_some(folder)
+            let (file, own) = (JobFile::read(&folder.join(job_file::JOB)).ok()?, self.job_file(job).ok()?);
+            own.is_same_work(&file).then_some((folder, own))
         };
-        let folder = read(&job).filter(|_| self.start_relay(&job.layout).is_ok());
-        match folder {
-            Some(folder) => {
-                self.insert(job, folder, SlurmPhase::Unanswered);
+        let found = read(&job).filter(|_| self.start_relay(&job.layout).is_ok());
+        match found {
+            Some((folder, file)) => {
+                self.insert(job, &file, folder, SlurmPhase::Unanswered);
                 Ok(())
             }
             None => Err(Box::new(job)),
@@ -588,7 +562,7 @@ impl Executor for Slurm {
 impl Drop for Slurm {
     fn drop(&mut self) {
         if let Some(session) = &self.session {
-            next_in_session::close(&session.folder);
+            self.close(&session.folder, &session.token);
         }
     }
 }
@@ -630,7 +604,7 @@ pub enum EndJobsError {
 pub(crate) fn end_jobs(
     layout: &Layout,
     attempts: &[(String, u32, String)],
-    environment: &[(std::ffi::OsString, std::ffi::OsString)],
+    environment: &[(OsString, OsString)],
 ) -> Result<(), EndJobsError> {
     let mut wanted: Vec<JobMark> = Vec::new();
     for (stage, number, token) in attempts {

@@ -42,7 +42,7 @@ pub struct ComparedValue {
     pub a: Option<String>,
     pub b: Option<String>,
     pub differs: bool,
-    /// Of two numbers the second less the first.
+    /// The second number minus the first, if both are numbers.
     pub change: Option<f64>,
 }
 

@@ -1,7 +1,7 @@
 //! One session: whose transcript it is, where the agent worked, which policy holds there, and each turn judged.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use programs::repository::Repository;
 use sha2::{Digest as _, Sha256};
 use text::hexadecimal;
-use transcript::{Agent, Reading, WalkedTurn};
+use transcript::{Agent, Kind, Reading, WalkedTurn};
 
 use crate::policy_files::PolicyTexts;
 use crate::replay::replayed_session::{NotJudged, ReplayedSession, ReplayedTurn};
@@ -24,7 +24,7 @@ pub struct ReplayFilter {
     pub since: Option<Timestamp>,
     pub policies: ReplayPolicies,
     /// The checkout whose own words count for every session, and whose policy does if it has one and none is given; without
-    /// it, that in which each session worked.
+    /// it, that in which each session worked. A session that does not say where it worked, worked in it.
     pub checkout: Option<PathBuf>,
     /// The words of the checkouts that were asked for so far.
     pub words: CheckoutWords,
@@ -38,6 +38,8 @@ pub(crate) enum ReplayedFile {
     Turns {
         agent: Agent,
         turns: Vec<ReplayedTurn>,
+        /// How much of it was read.
+        bytes: u64,
         stopped: Option<String>,
     },
     /// No transcript, or one that is not meant.
@@ -118,14 +120,15 @@ pub(crate) fn walk(path: &Path, filter: &ReplayFilter, progress: &AtomicU64) -> 
         progress.fetch_add(position - counted, Ordering::Relaxed);
         counted = position;
         judging = judging.begun(&turn.reading, filter);
-        let turn = judging.judge(turn);
+        let turn = judging.judge(turn, filter);
         // Earlier turns are judged all the same: what they leave behind counts.
         if filter.since.is_none_or(|since| turn.started_at.is_some_and(|began| began >= since)) {
             turns.push(turn);
         }
     }
     progress.fetch_add(walk.position().saturating_sub(counted), Ordering::Relaxed);
-    ReplayedFile::Turns { agent, turns, stopped: walk.stopped().map(str::to_owned) }
+    let stopped = walk.stopped().map(str::to_owned);
+    ReplayedFile::Turns { agent, turns, bytes: walk.position(), stopped }
 }
 
 /// How far it is known what the session is judged by.
@@ -138,20 +141,23 @@ enum FileJudging {
 impl FileJudging {
     fn begun(self, reading: &Reading, filter: &ReplayFilter) -> Self {
         let Self::NotBegun { introduction } = self else { return self };
-        let hash = introduction.folder_hash.as_deref();
-        let folder =
-            introduction.folder.clone().or_else(|| hash.and_then(|hash| folder_of_hash(hash, reading)));
-        let Some(folder) = folder else { return Self::NotBegun { introduction } };
-        let root = repository_of(&folder);
+        let checkout = filter.checkout.as_deref();
+        match root(&introduction, reading, checkout) {
+            Some(root) => Self::in_repository(&root, filter),
+            None => Self::NotBegun { introduction },
+        }
+    }
+
+    fn in_repository(root: &Path, filter: &ReplayFilter) -> Self {
         let checkout = filter.checkout.as_deref();
         let policy = match checkout.map(|checkout| filter.policies.of(checkout)) {
-            None | Some(Err(NotJudged::NoPolicy)) => filter.policies.of(&root),
+            None | Some(Err(NotJudged::NoPolicy)) => filter.policies.of(root),
             Some(policy) => policy,
         };
         match policy {
             Ok(policy) => {
                 // Where there is no repository, everything below the folder might be anybody's.
-                let own = || root.join(".git").exists().then_some(root.as_path());
+                let own = || root.join(".git").exists().then_some(root);
                 let words = checkout.or_else(own).map(|checkout| filter.words.of(checkout));
                 let root = root.to_string_lossy().into_owned();
                 Self::Begun { policy, session: ReplayedSession::new(root, words.as_deref().cloned()) }
@@ -160,7 +166,7 @@ impl FileJudging {
         }
     }
 
-    fn judge(&mut self, turn: WalkedTurn) -> ReplayedTurn {
+    fn judge(&mut self, turn: WalkedTurn, filter: &ReplayFilter) -> ReplayedTurn {
         let (project, judged) = match self {
             Self::Begun { policy, session } => {
                 let judged = session.judge(policy, turn);
@@ -169,10 +175,22 @@ impl FileJudging {
             Self::Impossible { reason, root } => {
                 (Some(root.clone()), ReplayedTurn::not_judged(&turn, *reason))
             }
-            Self::NotBegun { .. } => (None, ReplayedTurn::not_judged(&turn, NotJudged::NoFolder)),
+            // It edited no file that would tell under which path the checkout lay.
+            Self::NotBegun { .. } => match &filter.checkout {
+                Some(checkout) => return Self::in_repository(checkout, filter).judge(turn, filter),
+                None => (None, ReplayedTurn::not_judged(&turn, NotJudged::NoFolder)),
+            },
         };
         ReplayedTurn { project, ..judged }
     }
+}
+
+/// The repository that the session worked in, as far as it or its turn tells. One that names no folder worked in the given checkout, under
+/// whichever path that lay then.
+fn root(introduction: &Introduction, reading: &Reading, checkout: Option<&Path>) -> Option<PathBuf> {
+    let hash = introduction.folder_hash.as_deref();
+    let told = introduction.folder.clone().or_else(|| folder_of_hash(hash?, reading));
+    told.as_deref().map(repository_of).or_else(|| folder_like(checkout?, reading))
 }
 
 /// The nearest folder with a repository in it, where it is still there; no git is asked.
@@ -188,6 +206,32 @@ fn folder_of_hash(hash: &str, reading: &Reading) -> Option<PathBuf> {
         let mut folders = file.ancestors().skip(1).filter(|folder| folder.is_absolute());
         folders
             .find(|folder| hexadecimal(&Sha256::digest(folder.to_string_lossy().as_bytes())) == hash)
+            .map(Path::to_owned)
+    })
+}
+
+/// The folder in which the files that the turn edited lie as they lie in the checkout; none where it edited none.
+fn folder_like(checkout: &Path, reading: &Reading) -> Option<PathBuf> {
+    let edits = reading.calls.iter().filter(|call| matches!(call.kind, Kind::Edit | Kind::Write));
+    let is_plain = |path: &&Path| !path.components().any(|part| part == Component::ParentDir);
+    let edited: Vec<&Path> = edits.flat_map(|call| &call.paths).map(Path::new).filter(is_plain).collect();
+    let first = edited.first()?;
+    if edited.iter().any(|file| file.is_relative() || file.starts_with(checkout)) {
+        return Some(checkout.to_owned());
+    }
+    // A file, or else the nearest folder above it that is in the checkout; the longest way to it is the least likely to be a coincidence.
+    let is_there = |folder: &Path, path: &Path| {
+        path.strip_prefix(folder)
+            .is_ok_and(|rest| !rest.as_os_str().is_empty() && checkout.join(rest).exists())
+    };
+    let folder_of =
+        |path: &Path| path.ancestors().filter(|folder| is_there(folder, path)).last().map(Path::to_owned);
+    let known = edited.iter().flat_map(|file| file.ancestors()).find_map(folder_of);
+    known.or_else(|| {
+        first
+            .ancestors()
+            .skip(1)
+            .find(|folder| edited.iter().all(|file| file.starts_with(folder)))
             .map(Path::to_owned)
     })
 }

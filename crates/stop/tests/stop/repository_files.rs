@@ -153,3 +153,25 @@ fn at_a_stop_what_commands_ran_is_read_too() {
     assert_eq!(ran.into_iter().collect::<Vec<_>>(), ["scripts/other.sh", "services/web/"]);
     assert_eq!(found(of_ci(root)), [".github/workflows/ci.yml +"]);
 }
+
+/// A few tests say for which runner they are written, and only where nothing else does.
+#[test]
+fn the_first_tests_of_python_are_read_unless_something_names_pytest() {
+    let folder = TempDir::new().unwrap();
+    let root = folder.path();
+    write(root, "setup.py", "");
+    for name in ["a", "b", "c", "d", "e"] {
+        write(root, &format!("tests/test_{name}.py"), "import unittest\n");
+    }
+    let tests = |read: usize| {
+        let mark = |place: usize| if place < read { " +" } else { "" };
+        let names = ["a", "b", "c", "d", "e"].iter().enumerate();
+        names.map(|(place, name)| format!("tests/test_{name}.py{}", mark(place))).collect::<Vec<_>>()
+    };
+    let expected = |read| [vec!["setup.py +".to_owned()], tests(read)].concat();
+    assert_eq!(found(around(root, ["a.py"])), expected(4));
+    assert_eq!(found(of_checkout(root)), expected(4));
+    write(root, "setup.py", "setup(extras_require={'test': ['pytest']})\n");
+    assert_eq!(found(around(root, ["a.py"])), expected(0));
+    assert_eq!(found(of_checkout(root)), expected(0));
+}

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use transcript::{Agent, Extent, Kind, Options, Outcome, TurnStart};
 
-use crate::host::{claude, codex, gemini, prompt_lines, read_hosts};
+use crate::host::{CommandEnd, claude, codex, command_lines, gemini, prompt_lines, read_hosts};
 use crate::write::{call, lines, prompt_of, read};
 
 /// T1: parallel calls whose results come back in another order are paired by id.
@@ -71,6 +71,12 @@ fn t4_our_own_message_typed_as_a_prompt_continues_the_turn_and_is_known() {
         let next = reading(&["go", HOLD, "go on"]);
         assert_eq!((next.turn.unwrap().prompt.as_str(), next.has_marked_prompt), ("go on", false));
         assert!(!reading(&[HOLD]).has_marked_prompt, "no turn was held");
+        // What ran before it and after it belongs to the turn.
+        let ran = |id: &str| command_lines(agent, id, "make test", CommandEnd { output: "x", exit_code: 0 });
+        let around =
+            [prompt_lines(agent, 1, "go"), ran("a"), prompt_lines(agent, 2, HOLD), ran("b")].concat();
+        let reading = read(agent, &around);
+        assert_eq!((prompt_of(&reading), reading.calls.len()), (Some("go"), 2), "{agent:?}");
     }
 }
 

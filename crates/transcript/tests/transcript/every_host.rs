@@ -6,7 +6,7 @@ use std::path::Path;
 
 use transcript::{Agent, Extent, Options, Outcome, Reading};
 
-use crate::host::{CommandEnd, command_lines, prompt_lines, read_hosts, said_line};
+use crate::host::{CommandEnd, command_lines, picture_lines, prompt_lines, read_hosts, said_line};
 use crate::write::{lines, prompt_of, read};
 
 /// Those of this file, and T4 in `cases.rs`.
@@ -21,14 +21,14 @@ const WITHOUT: &[(u32, &[&str], &str)] = &[
     (3, &["cursor"], "results are not recorded"),
     (6, &["cursor"], "what sub-agents do is not read: see LIMITS"),
     (11, &["qwen", "opencode", "copilot", "droid", "cursor"], "an old file of Gemini CLI"),
-    (12, &["qwen", "opencode", "copilot", "droid", "cursor"], "only Gemini CLI takes records back"),
+    (12, &["droid"], "a conversation that is rewound goes on in another session"),
+    (12, &["cursor"], "nothing is known of records that are taken back"),
     (13, &["cursor"], "results are not recorded"),
     (14, &["cursor"], "results are not recorded"),
     (15, &["qwen", "opencode", "copilot", "droid", "cursor"], "words of Codex CLI"),
     (16, &["qwen", "opencode", "copilot", "droid", "cursor"], "a command is always one text"),
     (18, &["qwen", "opencode", "copilot"], "what the client says in the person's name is T5 there"),
     (20, &["droid", "cursor"], "tokens are not recorded"),
-    (21, &["qwen"], "the last message in the payload decides, as in Claude Code"),
     (21, &["opencode", "droid"], "everything is written when the hook is called"),
     (21, &["cursor"], "nothing tells when everything is written, and nothing that counts is missing"),
 ];
@@ -124,6 +124,22 @@ fn t8_torn_blank_and_broken_lines() {
         assert_eq!(reading.coverage.extent, Extent::Complete, "{agent:?}");
         assert_eq!(reading.coverage.records - reading.coverage.understood, 1, "{agent:?}");
         assert_eq!(broken.is_some(), writes_results(agent), "{agent:?}");
+    }
+}
+
+/// T8: a picture of megabytes beside a prompt, in base64, neither hides it nor stays in memory.
+#[test]
+fn t8_a_picture_beside_a_prompt() {
+    let picture = "QUJD".repeat(500_000);
+    for agent in read_hosts() {
+        let mut records = picture_lines(agent, "what is this?", &picture);
+        assert!(lines(&records).len() > picture.len(), "{agent:?}");
+        records.extend(command_lines(agent, "a", "ls", CommandEnd { output: "x", exit_code: 0 }));
+        let reading = read(agent, &records);
+        let prompt = prompt_of(&reading).unwrap_or_default();
+        assert!(prompt.ends_with("what is this?") && prompt.len() < 100, "{agent:?}: {prompt:.200}");
+        assert_eq!(reading.calls.len(), 1, "{agent:?}");
+        assert_eq!(reading.coverage.understood, reading.coverage.records, "{agent:?}");
     }
 }
 

@@ -26,6 +26,13 @@ macro_rules! hosts {
             }
         }
 
+        /// A prompt with a picture, in base64.
+        pub(crate) fn picture_lines(agent: Agent, text: &str, picture: &str) -> Vec<Value> {
+            match agent {
+                $(Agent::$host => $name::picture_lines(text, picture),)*
+            }
+        }
+
         /// A command that the agent ran, and how it ended, if the host writes that down.
         pub(crate) fn command_lines(agent: Agent, id: &str, command: &str, end: CommandEnd<'_>) -> Vec<Value> {
             match agent {

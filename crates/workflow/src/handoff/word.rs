@@ -17,7 +17,7 @@ macro_rules! word {
 }
 
 word! {
-    /// What the sub-agent is a specialist for.
+    /// The sub-agent's specialty.
     Mode {
         /// Research, design and documentation of what is to be built.
         Plan = "plan",
@@ -48,7 +48,7 @@ word! {
 }
 
 word! {
-    /// What the response has to bring.
+    /// What the response must contain.
     ExpectedOutput {
         StructuredFindings = "structured_findings",
         FilesChanged = "files_changed",
@@ -58,7 +58,7 @@ word! {
 }
 
 word! {
-    /// How far the sub-agent came.
+    /// How far the sub-agent got.
     Status {
         Complete = "complete",
         Partial = "partial",

@@ -87,7 +87,7 @@ fn text(output: &ResumeOutput, found: &CheckpointSearch) -> String {
     let Some(usable) = &found.checkpoint else {
         let _ = writeln!(text, "{BAD}✗{BAD:#} no checkpoint can be used ({} checked)", found.searched);
         if let Some(cell) = &output.last_executed_cell {
-            let _ = writeln!(text, "  the last one executed is {}", visible(&cell.to_string()));
+            let _ = writeln!(text, "  last executed: {}", visible(&cell.to_string()));
         }
         return text;
     };

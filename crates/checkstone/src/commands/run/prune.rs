@@ -24,6 +24,8 @@ pub(super) fn run(
     root: &Path,
     printer: &Printer,
 ) -> Result<ExitCode, CommandError> {
+    // What other hosts run is not to be taken for gone.
+    run_storage::bring_runs(root)?;
     let days = |days: u32| Timestamp::now() - SignedDuration::from_hours(i64::from(days) * 24);
     let retention = RunRetention {
         keep: arguments.keep.unwrap_or(if arguments.older_than.is_some() { 0 } else { USUAL_KEEP }),
@@ -51,7 +53,9 @@ pub(super) fn run(
         }
     }
     run_storage::use_store(root)?;
-    let output = pruning::prune(root, retention, &run_storage::hold(root)?, &environment::all())?;
+    let exchange = run_storage::exchange_if_any(root)?;
+    let hold = run_storage::hold(root)?;
+    let output = pruning::prune(root, retention, &hold, exchange.as_deref(), &environment::all())?;
     tell_of_cluster(&output, printer);
     printer.answer(arguments.json, &output, || {
         let (runs, freed) = (counted(output.removed.len(), "run"), size_in_words(output.freed_bytes));

@@ -109,7 +109,7 @@ pub(super) struct ChangedFile<'a> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct SnapshotRestore<'a> {
-    /// What was brought back.
+    /// What was restored.
     pub(super) snapshot: &'a str,
     /// What was there before: what `--undo` goes back to; null if nothing was changed.
     pub(super) before: Option<&'a str>,

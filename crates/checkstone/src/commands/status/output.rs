@@ -10,6 +10,7 @@ use autosave::AutonomousExecution;
 use checkpoint::Depth;
 use checkpoint::layout::Layout;
 use serde::Serialize;
+use text::wrap;
 use transcript::{Agent, visible};
 
 use super::super::autosave_status::{AutosaveStatus, AutosaveStatusOutput};
@@ -21,8 +22,11 @@ use super::resumable::Resumable;
 use crate::git_hook::{GitHookName, KnownGitHook};
 use crate::journal_access;
 use crate::known_registrations::{self, MissingRegistration};
-use crate::printer::{BAD, DOUBTFUL, GOOD, STRONG};
+use crate::printer::{BAD, DOUBTFUL, GOOD, Printer, STRONG};
 use crate::unproven_work::{UnprovenFileOutput, UnprovenWork};
+
+/// The column in which values begin.
+pub(super) const INDENT: usize = 12;
 
 /// What `checkstone status --json` prints.
 #[derive(Debug, Serialize)]
@@ -70,11 +74,12 @@ impl StatusOutput<'_> {
         unproven: &UnprovenWork,
         autosave: &AutosaveStatus,
         about_snapshot: Option<String>,
-        width: Option<usize>,
+        printer: &Printer,
     ) -> String {
+        let narrow = printer.narrow_width();
         let mut text = String::new();
         let mut line = |name: &str, value: &str| {
-            let _ = writeln!(text, "{STRONG}{name:<11}{STRONG:#} {value}");
+            let _ = writeln!(text, "{STRONG}{name:<11}{STRONG:#} {}", wrap(value, INDENT, narrow));
         };
         match &self.switch.reason {
             None if policy.nothing_asked_for().is_some() => {
@@ -130,7 +135,7 @@ impl StatusOutput<'_> {
         if let Some(problem) = &self.journal_problem {
             line("journal", &format!("{BAD}{}{BAD:#}", visible(problem)));
         }
-        if let Some(team) = &self.team {
+        if let Some(team) = self.team.as_deref().filter(|team| !policy.explains(team)) {
             line("team", &format!("{} (`checkstone team status`)", visible(team)));
         }
         for resumable in &self.resumable {
@@ -155,7 +160,7 @@ impl StatusOutput<'_> {
         }
         if !self.verdicts.is_empty() {
             let _ = writeln!(text, "\n{STRONG}Last verdicts{STRONG:#} (`checkstone explain ID`)");
-            text.push_str(&listed_lines(&self.verdicts, width));
+            text.push_str(&listed_lines(&self.verdicts, printer.width()));
         }
         text
     }

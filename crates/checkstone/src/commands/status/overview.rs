@@ -3,8 +3,10 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
+use text::wrap;
 use workflow::StateDirectory;
 
+use super::output::INDENT;
 use super::policy_state::PolicyState;
 use super::resumable::{unfinished_runs, unfinished_workflows};
 use super::{off, or_nothing, session};
@@ -21,7 +23,7 @@ pub(crate) fn overview(printer: &Printer) -> Result<ExitCode, CommandError> {
     let folder = repository_argument::current_folder()?;
     let workflows = StateDirectory::of(&folder, &environment::git());
     let Some(repository) = workflows.repository() else {
-        printer.data(&outside());
+        printer.text(&outside(printer.narrow_width()));
         return Ok(ExitCode::SUCCESS);
     };
     let root = Some(repository.root.as_path());
@@ -37,6 +39,7 @@ pub(crate) fn overview(printer: &Printer) -> Result<ExitCode, CommandError> {
     let is_called = known_registrations::any_is_there(root);
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
+        let value = wrap(value, INDENT, printer.narrow_width());
         let _ = writeln!(text, "{STRONG}{name:<11}{STRONG:#} {value}");
     };
     let off = off(&policy, session.as_ref());
@@ -79,9 +82,13 @@ pub(crate) fn overview(printer: &Printer) -> Result<ExitCode, CommandError> {
     printer.answer(false, &(), || text)
 }
 
-fn outside() -> String {
-    "This folder is not in a git repository.\n\
-     `checkstone demo` shows what it does, in a scratch repository; `checkstone init`, in a repository of yours, sets it up;\n\
-     `checkstone --help` lists the commands.\n"
-        .to_owned()
+fn outside(width: Option<usize>) -> String {
+    let steps = [
+        ("try", "`checkstone demo` shows what it does, in a scratch repository"),
+        ("next", "`checkstone init` sets it up, in a git repository of yours"),
+        ("more", "`checkstone --help`"),
+    ];
+    let steps =
+        steps.map(|(name, step)| format!("{STRONG}{name:<11}{STRONG:#} {}\n", wrap(step, INDENT, width)));
+    format!("This folder is not in a git repository.\n{}", steps.concat())
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use stop::policy_files::PolicyTexts;
 use stop::trust::Standing;
 use text::counted;
+use transcript::visible;
 
 use super::super::policy::{CheckOutput, files};
 use crate::asked_for::nothing_asked_for;
@@ -23,6 +24,10 @@ pub(super) enum PolicyState {
     Broken {
         texts: PolicyTexts,
         problems: Vec<String>,
+        /// Of those, the first with its place.
+        first: String,
+        /// Whether it is the user's own file that is broken.
+        is_users: bool,
     },
     Sound {
         texts: PolicyTexts,
@@ -38,7 +43,7 @@ impl PolicyState {
         let root = root.unwrap_or(Path::new(""));
         let (state, texts, presets, problems) = match self {
             Self::None => ("none", None, &[][..], &[][..]),
-            Self::Broken { texts, problems } => ("broken", Some(texts), &[][..], problems.as_slice()),
+            Self::Broken { texts, problems, .. } => ("broken", Some(texts), &[][..], problems.as_slice()),
             Self::Sound { texts, policy, .. } => ("sound", Some(texts), policy.presets.as_slice(), &[][..]),
         };
         let files = texts.map(|texts| files(root, texts)).unwrap_or_default();
@@ -55,12 +60,21 @@ impl PolicyState {
         }
     }
 
+    /// Whether this sentence is about a mistake that is shown already.
+    pub(super) fn explains(&self, sentence: &str) -> bool {
+        let Self::Broken { problems, .. } = self else { return false };
+        problems.iter().any(|problem| sentence.contains(problem.as_str()))
+    }
+
     pub(super) fn sentence(&self) -> String {
         match self {
             Self::None => "none, so every stop passes".to_owned(),
-            Self::Broken { problems, .. } => {
-                let count = counted(problems.len(), "mistake");
-                format!("{BAD}broken{BAD:#}: {count}, see `checkstone policy check`")
+            Self::Broken { problems, first, .. } => {
+                let more = match problems.len() {
+                    0 | 1 => String::new(),
+                    all => format!(" (and {}: `checkstone policy check`)", counted(all - 1, "more mistake")),
+                };
+                format!("{BAD}broken{BAD:#}: {}{more}", visible(first))
             }
             Self::Sound { texts, policy, .. } => {
                 let mut from: Vec<String> = texts.texts.iter().map(|text| text.name.clone()).collect();
@@ -108,8 +122,10 @@ impl PolicyState {
         let policy = match texts.load() {
             Ok(policy) => policy,
             Err(problems) => {
+                let first = problems.0.first().map(repository_policy::located).unwrap_or_default();
+                let is_users = repository_policy::are_users(&problems.0);
                 let problems = problems.0.iter().map(ToString::to_string).collect();
-                return Ok(Self::Broken { texts, problems });
+                return Ok(Self::Broken { texts, problems, first, is_users });
             }
         };
         let standing = journal_access::standing(journal, &texts, &policy)?;

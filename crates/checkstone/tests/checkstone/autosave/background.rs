@@ -21,7 +21,7 @@ fn with_slow_hook() -> World {
     assert!(Command::new("mkfifo").arg(&gate).status().unwrap().success());
     world.write(
         ".git/hooks/pre-commit",
-        "#!/bin/sh\necho $$ >../hook.new\nmv ../hook.new ../hook.pid\ncat ../gate\n",
+        "#!/bin/sh\necho $$ >../hook.new\nmv ../hook.new ../hook.pid\nexec cat ../gate\n",
     );
     executable(&world, ".git/hooks/pre-commit");
     world

@@ -26,7 +26,7 @@ fn by_hand_it_saves_and_pushes_at_once_in_any_mode() {
     insta::assert_snapshot!(without_durations(&notes), @"
     # Notes on a session
 
-    - When: [time], it was requested (save 1 of the session)
+    - When: [time], a save was requested (save 1 of the session)
     - Branch: `main`
     - Asked: `Fix the counting`
     - Files changed: `src/lib.rs`
@@ -55,10 +55,10 @@ fn a_dry_run_shows_and_does_nothing() {
     world.work_until(20);
     let (code, told) = run(&world, &["autosave", "--dry-run", "--json"]);
     assert_eq!((code, world.commits(), world.has_notes()), (0, 1, false));
-    assert_eq!(told["message"], "wip: claude on main\n\nNotes on the session, since it was requested.\n");
+    assert_eq!(told["message"], "wip: claude on main\n\nNotes on the session, since a save was requested.\n");
     assert_eq!(redacted(told["paths"].to_string()), r#"[".checkstone/notes/[id].md","CLAUDE.md"]"#);
     insta::assert_snapshot!(without_durations(told["section"].as_str().unwrap()), @"
-    - When: [time], it was requested (save 1 of the session)
+    - When: [time], a save was requested (save 1 of the session)
     - Branch: `main`
     - Asked: `Fix the counting`
     - Files changed: `src/lib.rs`
@@ -71,7 +71,7 @@ fn a_dry_run_shows_and_does_nothing() {
     --- stdout
     .checkstone/notes/[id].md:
 
-    - When: [time], it was requested (save 1 of the session)
+    - When: [time], a save was requested (save 1 of the session)
     - Branch: `main`
     - Asked: `Fix the counting`
     - Files changed: `src/lib.rs`
@@ -82,7 +82,7 @@ fn a_dry_run_shows_and_does_nothing() {
 
     wip: codex on main
 
-    Notes on the session, since it was requested.
+    Notes on the session, since a save was requested.
 
     Push: none, there is no remote to push to
 
@@ -105,7 +105,7 @@ fn a_dry_run_tells_of_the_push_and_of_what_stands_in_the_way() {
     --- stdout
     .checkstone/notes/[id].md:
 
-    - When: [time], it was requested (save 1 of the session)
+    - When: [time], a save was requested (save 1 of the session)
     - Branch: `main`
     - Asked: `Fix the counting`
     - Files changed: `src/lib.rs`
@@ -116,7 +116,7 @@ fn a_dry_run_tells_of_the_push_and_of_what_stands_in_the_way() {
 
     checkpoint: auto-checkpoint
 
-    Notes on the session, since it was requested.
+    Notes on the session, since a save was requested.
 
     Co-Authored-By: Claude <noreply@anthropic.com>
 
@@ -136,7 +136,7 @@ fn a_dry_run_tells_of_the_push_and_of_what_stands_in_the_way() {
     --- stdout
     .checkstone/notes/[id].md:
 
-    - When: [time], it was requested (save 1 of the session)
+    - When: [time], a save was requested (save 1 of the session)
     - Branch: none, HEAD is detached
     - Asked: `Fix the counting`
     - Files changed: `src/lib.rs`
@@ -147,7 +147,7 @@ fn a_dry_run_tells_of_the_push_and_of_what_stands_in_the_way() {
 
     checkpoint: auto-checkpoint
 
-    Notes on the session, since it was requested.
+    Notes on the session, since a save was requested.
 
     Co-Authored-By: Claude <noreply@anthropic.com>
 
@@ -172,14 +172,14 @@ fn by_hand_without_a_session_only_what_is_known_is_said() {
     insta::assert_snapshot!(without_durations(world.notes()), @"
     # Notes on the work
 
-    - When: [time], it was requested (no session is known here)
+    - When: [time], a save was requested (no session is known here)
     - Branch: `main`
     - Files changed: `src/lib.rs`
     ");
     insta::assert_snapshot!(world.git(&["log", "-1", "--format=%B"]), @"
     checkpoint: auto-checkpoint
 
-    Notes on the work, since it was requested.
+    Notes on the work, since a save was requested.
     ");
     let (_, told) = run(&world, &["autosave", "--dry-run", "--no-push", "--json"]);
     assert_eq!(told["push"]["detail"], "none, you passed `--no-push`");
@@ -217,7 +217,7 @@ fn by_hand_on_another_branch_the_branch_of_the_turn_is_named() {
     };
     let known_at_the_prompt = section(World::with_policy(Some("presets = [\"rust\"]\n"), ""));
     insta::assert_snapshot!(known_at_the_prompt, @"
-    - When: [time], it was requested (save 1 of the session)
+    - When: [time], a save was requested (save 1 of the session)
     - Branch: `other`
     - Asked (of a turn that began on `main`): `Fix the counting`
     - Files changed: `other.txt`
@@ -262,6 +262,15 @@ fn by_hand_a_secret_a_staged_version_and_a_complaint_are_explained() {
     ");
 }
 
+/// Once, in words, and without a number.
+#[test]
+fn a_folder_that_cannot_be_made_is_named() {
+    let world = World::new("");
+    world.write(".checkstone", "");
+    let output = world.checkstone(&["autosave", "--no-push"]).answer();
+    insta::assert_snapshot!(without_durations(&output.stdout), @"✗ nothing was committed: the notes cannot be written: failed to create directory `[folder]/repo/.checkstone/notes`: Not a directory; the whole tree is kept in snapshot [id]");
+}
+
 /// A mistake in the user's own configuration is told, whatever table it is in.
 #[test]
 fn status_tells_of_mistakes_in_the_users_configuration() {
@@ -269,8 +278,9 @@ fn status_tells_of_mistakes_in_the_users_configuration() {
     let output = world.checkstone(&["status"]).answer();
     let said = output.stderr.clone();
     insta::assert_snapshot!(without_durations(&said), @"
-    warning: your configuration has mistakes and is ignored:
-    config.toml:2:1: unknown key `kep`; did you mean `keep`?
+    warning: your configuration has 1 mistake:
+    ~/.config/checkstone/config.toml:2:1: unknown key `kep`; did you mean `keep`?
+    hint: nothing is saved until you fix this
     ");
 }
 
@@ -283,9 +293,9 @@ fn settings_with_a_mistake_save_nothing() {
     assert_eq!((output.code, world.commits()), (Some(2), 1));
     let said = output.stderr;
     insta::assert_snapshot!(without_durations(&said), @"
-    error: the settings have 1 mistake:
-    config.toml:2:1: unknown key `mod`; did you mean `mode`?
-    hint: nothing is saved until you fix them
+    error: your configuration has 1 mistake:
+    ~/.config/checkstone/config.toml:2:1: unknown key `mod`; did you mean `mode`?
+    hint: nothing is saved until you fix this
     ");
 }
 

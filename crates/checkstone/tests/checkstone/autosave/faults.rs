@@ -116,7 +116,7 @@ fn a10_notes_of_a_save_that_was_ended_are_put_back_by_the_next() {
 
     # Notes on the work
 
-    - When: [time], it was requested (no session is known here)
+    - When: [time], a save was requested (no session is known here)
     - Branch: `main`
     - Files changed: `CLAUDE.md`, `src/lib.rs`
 
@@ -127,7 +127,7 @@ fn a10_notes_of_a_save_that_was_ended_are_put_back_by_the_next() {
 
     # Notes on the work
 
-    - When: [time], it was requested (no session is known here)
+    - When: [time], a save was requested (no session is known here)
     - Branch: `main`
     - Files changed: `src/lib.rs`
     ");

@@ -252,7 +252,7 @@ fn a_failed_flush_is_never_tried_again() {
     exit code: 5
     --- stdout
     --- stderr
-    error: cannot flush the copy of `a` in the store: Input/output error (os error 5)
+    error: cannot flush the copy of `a` in the store: Input/output error
     hint: check the disk, then save again; earlier checkpoints are unchanged
     ");
     let log = fs::read_to_string(log).unwrap();

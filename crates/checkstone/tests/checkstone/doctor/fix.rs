@@ -41,7 +41,7 @@ fn a_hook_that_calls_a_program_that_is_gone_calls_this_one() {
         (
             Some(1),
             vec![
-                "✓ Claude Code: `[folder]/home/.claude/settings.json` would be changed as shown".to_owned(),
+                "✓ Claude Code: `~/.claude/settings.json` would be changed as shown".to_owned(),
                 "  → `/nowhere/checkstone` no longer exists; its entries get the current path".to_owned(),
             ]
         )

@@ -141,6 +141,32 @@ fn l16_copilot_cli_is_treated_as_itself_by_the_hook_of_claude_codes_settings() {
     }
 }
 
+/// A host that nobody knows runs the hook that is registered for another one: it passes, and the person is told once.
+#[test]
+fn l16_a_transcript_of_an_unknown_host_passes_and_the_person_is_told_once() {
+    let sample = include_str!("../../../../transcript/tests/samples-of-unknown-hosts/pi-main.jsonl");
+    for agent in ["claude", "droid"] {
+        let world = World::new(PYTHON);
+        let transcript = world.home.join("x.jsonl");
+        world.sandbox.write(&transcript, sample);
+        let payload = |event: &str| {
+            json!({
+                "hook_event_name": event, "session_id": "1", "prompt_id": "p", "prompt": "Fix add", "cwd": world.repository,
+                "transcript_path": transcript, "stop_hook_active": false,
+            })
+        };
+        answer(world.hook(agent), &payload("UserPromptSubmit")).passes();
+        world.write(FILE, "def add(a, b):\n    return a + b\n");
+        let stop = || answer(world.hook(agent), &payload("Stop"));
+        assert_eq!(
+            stop().notifies(),
+            "[checkstone] Nothing is checked: the transcript's format is unknown.",
+            "{agent}"
+        );
+        stop().passes();
+    }
+}
+
 /// A transcript that is missing says nothing about who called: the steps are those of the changed files (SC14).
 #[test]
 fn a_missing_transcript_of_the_registered_host_still_gives_the_steps() {

@@ -472,7 +472,7 @@ fn l4_a_first_init_of_an_agent_works_and_is_reported() {
     assert_eq!(init.code, Some(0), "{init}");
     let told = session.stop("Done.").notifies();
     insta::assert_snapshot!(redacted(told), @"
-    [checkstone] The agent ran `checkstone init`: Claude Code registered in `[folder]/home/.claude/settings.json`; checkstone.toml written, presets python.
+    [checkstone] The agent ran `checkstone init`: Claude Code registered in `~/.claude/settings.json`; checkstone.toml written, presets python.
     [checkstone] A policy was added in this turn: `checkstone.toml` is new. It takes effect at the next prompt.
     ");
 }

@@ -36,6 +36,20 @@ fn nonsense_is_survived() {
     assert_eq!(client.leave().code, Some(0));
 }
 
+/// The library would print its own data structures.
+#[test]
+fn a_client_that_does_not_begin_is_told_in_a_sentence() {
+    let workplace = Workplace::new(None);
+    for version in [Value::Null, json!(5)] {
+        let mut client = McpClient::start(&mut workplace.checkstone(&["mcp"]));
+        client.begin("initialize", json!({"protocolVersion": version, "capabilities": {}}));
+        client.write("{\"jsonrpc\": \"2.0\", \"method\": \"notifications/initialized\"}\n");
+        let answer = client.leave();
+        let told = "error: the MCP client did not begin with a valid `initialize` request\n";
+        assert_eq!((answer.code, answer.stderr.as_str()), (Some(5), told));
+    }
+}
+
 #[test]
 fn a_client_that_says_nothing_is_no_error() {
     let workplace = Workplace::new(None);
@@ -74,6 +88,7 @@ fn wrong_arguments_are_told_in_a_sentence() {
         ),
         ("snapshot_diff", json!({"snapshot": "--patch"}), "error: `--patch` is not a valid `snapshot`"),
         ("snapshot_diff", json!({"other": "latest"}), "error: `other` needs `snapshot`"),
+        ("workflow_gate", json!({"command": null}), "error: `workflow_gate` needs the argument `command`"),
         (
             "checkpoint_save",
             json!({"artifacts": [{"path": "x"}]}),

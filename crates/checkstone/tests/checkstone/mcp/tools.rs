@@ -51,7 +51,7 @@ fn the_switch_is_the_users_own() {
     let answer = client.call("check", json!({}));
     assert_eq!(
         answer["content"][0]["text"],
-        "error: the policy has 1 mistake:\ncheckstone.toml:1:2: `mcp` works only in your own `config.toml`\nhint: agents are not held while the policy is broken"
+        "error: the policy has 1 mistake:\ncheckstone.toml:1:2: `mcp` works only in your own `config.toml`\nhint: agents are not held until you fix this"
     );
     crate::at_turn_start::configure(&workplace, "[mcp]\nwrites = true\n");
     let answer = McpClient::start(&mut workplace.checkstone(&["mcp"])).leave();

@@ -123,6 +123,38 @@ fn a_new_engine_adopts_what_the_killed_one_left_on_the_cluster() {
     assert_eq!(jobs(&slurm, &project).len(), 1);
 }
 
+/// Which Python stage was the last to complete when a stage of another kind began is no part of its work.
+#[cfg(feature = "python")]
+#[test]
+fn a_stage_beside_a_python_session_is_adopted_like_any_other() {
+    let Some(slurm) = slurm() else { return };
+    let _shared = CONTROLLER.read().unwrap_or_else(PoisonError::into_inner);
+    let cell = "kind = \"python\"\ncommand = 'value = 1'";
+    let begin = "command = 'until test -e loaded; do sleep 0.05; done'";
+    let project = Project::new(&plan(&[
+        waiting("S01_wait_long") + "dependencies = [\"S02_begin_work\"]\n",
+        stage("S02_begin_work", begin),
+        stage("S03_load_data", cell),
+    ]));
+    let command = |words: &[&str]| {
+        let mut command = on_slurm(&project, &slurm, words);
+        command.env("VIRTUAL_ENV", super::python::environment());
+        command
+    };
+    let mut engine = command(&run_words(&[])).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    project.wait_for("reports/study/r1/S03_load_data");
+    let is_completed =
+        || project.read("reports/study/checkpoints/r1/events.jsonl").contains(r#""to":"COMPLETED""#);
+    wait_for("the Python stage", is_completed);
+    std::fs::write(project.path("loaded"), "").unwrap();
+    project.wait_for("began");
+    engine.kill().unwrap();
+    engine.wait().unwrap();
+    std::fs::write(project.path("go"), "").unwrap();
+    let resumed = command(&["resume", "r1"]).answer();
+    assert_eq!((resumed.code, project.attempts("S01_wait_long")), (Some(0), 1), "{resumed:?}");
+}
+
 /// Nobody has the run in hand, and it is not over: its job is still there.
 #[test]
 fn a_run_whose_job_lives_is_not_pruned() {
@@ -324,7 +356,41 @@ fn a_job_that_waits_is_told_of_after_a_minute_with_slurm_s_reason() {
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
 }
 
-/// Two Python stages, of which the second needs the variables of the first; `more` is for the cluster.
+/// As on a node whose file system is slow. Only in the long campaigns: it takes the minute that a job has to begin.
+#[test]
+fn a_job_that_begins_late_is_given_more_time_and_does_not_fail_its_stage() {
+    let Some(slurm) = slurm() else { return };
+    if std::env::var_os("CHECKSTONE_SOAK_CLUSTER_NOTES").is_none() {
+        return;
+    }
+    let _shared = CONTROLLER.read().unwrap_or_else(PoisonError::into_inner);
+    let project = Project::new(&plan(&[stage("S01_do_work", "command = 'true'")]));
+    // What it submits waits on the node until the test says so.
+    let sbatch = project.path("bin/sbatch");
+    let wait = format!("until test -e {}; do sleep 0.05; done", project.path("go").display());
+    let script = format!("#!/bin/sh\nsed '2i {wait}' | /usr/bin/sbatch \"$@\"\n");
+    std::fs::create_dir_all(project.path("bin")).unwrap();
+    std::fs::write(&sbatch, script).unwrap();
+    sandbox::make_executable(&sbatch);
+    let path = format!("{}:{}", project.path("bin").display(), std::env::var("PATH").unwrap());
+    let engine = on_slurm(&project, &slurm, &run_words(&[]))
+        .env("PATH", path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    project.wait_for("reports/study/r1/.attempts/S01_do_work/2");
+    std::fs::write(project.path("go"), "").unwrap();
+    let done = finish(engine);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert_eq!(
+        reasons(&project, "INTERRUPTED"),
+        ["its node did not begin within 60 s, although Slurm runs its job"]
+    );
+}
+
+/// Two Python stages with another one between them. The second needs the variables of the first, and one that no checkpoint can
+/// hold; `more` is for the cluster.
 #[cfg(feature = "python")]
 pub(super) fn python_plan(more: &str) -> String {
     let cell = |id: &str, code: &str| {
@@ -339,12 +405,49 @@ pub(super) fn python_plan(more: &str) -> String {
         cell(
             "S01_load_data",
             &format!(
-                "import random\nvalues = [random.random() for _ in range(5)]\nprint(len(values))\n{save}values))"
+                "import random\nvalues = [random.random() for _ in range(5)]\nprint(len(values))\n{save}values))\nunsaved = (value for value in values)"
             ),
+        ) + "outputs = { made = \"out.json\" }\n",
+        stage(
+            "S02_look_on",
+            "command = 'cp $CHECKSTONE_INPUT_MADE $CHECKSTONE_ARTIFACT_DIR/out.json'\ninputs = { made = \"S01_load_data/out.json\" }",
         ),
-        cell("S02_use_data", &format!("total = sum(values)\n{save}total))")),
+        cell("S03_use_data", &format!("total = [sum(values), sum(unsaved)]\n{save}total))"))
+            + "dependencies = [\"S02_look_on\"]\n",
     ];
     text.concat()
+}
+
+/// The environment of a job is given with it: a secret that only a later stage has cannot reach the node of its session.
+#[cfg(feature = "python")]
+#[test]
+fn a_python_stage_with_a_secret_of_its_own_gets_a_job_of_its_own() {
+    let Some(slurm) = slurm() else { return };
+    let _shared = CONTROLLER.read().unwrap_or_else(PoisonError::into_inner);
+    let secret = format!("sk-{}", files::random_id().repeat(3));
+    let write = "kind = \"python\"\ncommand = '''\nimport os\nvalue += len(os.environ[\"SERVICE_API_KEY\"])\nopen(os.environ[\"CHECKSTONE_ARTIFACT_DIR\"] + \"/out\", \"w\").write(str(value))\n'''\n";
+    let project = Project::new(&plan(&[
+        stage("S01_load_data", "kind = \"python\"\ncommand = 'value = 1'"),
+        stage("S02_use_secret", &format!("{write}environment = {{ SERVICE_API_KEY = \"{secret}\" }}")),
+    ]));
+    let mut run = on_slurm(&project, &slurm, &run_words(&[]));
+    let done = run.env("VIRTUAL_ENV", super::python::environment()).answer();
+    assert_eq!((done.code, project.attempts("S02_use_secret")), (Some(0), 1), "{done:?}");
+    assert_eq!(project.read("reports/study/r1/S02_use_secret/out"), (secret.len() + 1).to_string());
+    assert!(!super::has_word(&project.path("reports"), &secret));
+}
+
+/// Which process of which job had both Python stages.
+#[cfg(feature = "python")]
+pub(super) fn one_claim_of_both(project: &Project) -> Value {
+    let claim = |id: &str| -> Value {
+        let claim = project.read(&format!("reports/study/r1/.attempts/{id}/1/claim.json"));
+        serde_json::from_str(&claim).unwrap()
+    };
+    let (first, second) = (claim("S01_load_data"), claim("S03_use_data"));
+    assert_eq!(first, second);
+    assert_ne!(claim("S02_look_on")["job"], first["job"]);
+    first
 }
 
 /// The files that both write.
@@ -355,7 +458,7 @@ pub(super) fn made_by_python(project: &Project) -> Vec<(String, Vec<u8>)> {
     published
 }
 
-/// Two Python stages are one job with one kernel, and leave what they leave on one machine.
+/// The Python stages are one job with one kernel, and leave what they leave on one machine.
 #[cfg(feature = "python")]
 #[test]
 fn the_stages_of_a_python_session_share_a_job() {
@@ -369,7 +472,8 @@ fn the_stages_of_a_python_session_share_a_job() {
     let done = answer(on_slurm(&there, &slurm, &run_words(&[])));
     assert_eq!(done.code, Some(0), "{done:?}");
     assert_eq!(made_by_python(&there), made_by_python(&here));
-    assert_eq!(jobs(&slurm, &there).len(), 1);
+    assert_eq!(jobs(&slurm, &there).len(), 2);
+    one_claim_of_both(&there);
     let cells = |project: &Project| -> Vec<Value> {
         let notebook: Value = serde_json::from_str(&project.read("notebooks/study.ipynb")).unwrap();
         notebook["cells"].as_array().unwrap().iter().map(|cell| cell["source"].clone()).collect()

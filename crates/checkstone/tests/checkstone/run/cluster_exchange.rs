@@ -7,8 +7,12 @@ use std::process::{Command, Stdio};
 use sandbox::{RunToEnd as _, finish, wait_for, wait_for_file};
 use serde_json::Value;
 
+use self::temporary_credentials::assume_short_role;
 use super::cluster::{CONTROLLER, on_slurm, reasons};
 use super::{Project, plan, stage};
+
+#[path = "../../stores/temporary_credentials.rs"]
+mod temporary_credentials;
 
 /// What is needed to reach the bucket.
 pub(super) fn bucket() -> Option<Vec<(String, String)>> {
@@ -63,6 +67,32 @@ impl Apart {
         let mut command = on_slurm(project, &self.slurm, arguments);
         command.envs(self.bucket.clone());
         command
+    }
+
+    /// What is on its way in the bucket for runs of a project.
+    fn exchanged(&self, project: &Project) -> Vec<String> {
+        let store = &self.bucket.iter().find(|(name, _)| name == "CHECKSTONE_STORE").unwrap().1;
+        let access = bucket::BucketAccess { address: store.parse().unwrap(), options: self.bucket.clone() };
+        let root = project.path("").canonicalize().unwrap();
+        let digest = checkpoint::hash::of_bytes(root.as_os_str().as_encoded_bytes());
+        let scope = format!("{}-{}", root.file_name().unwrap().to_str().unwrap(), &digest[..12]);
+        let bucket = bucket::ContentBucket::open(&access, &[&scope, ".exchange", "study"]).unwrap();
+        bucket.objects("").unwrap().into_iter().map(|object| object.name).collect()
+    }
+
+    fn wait_for_end_of(&self, job: &str) {
+        let is_over = || {
+            let mut squeue = Command::new("squeue");
+            squeue.env("SLURM_CONF", &self.slurm).args([
+                "--noheader",
+                "--states=all",
+                "--format=%T",
+                "--jobs",
+                job,
+            ]);
+            squeue.answer().stdout == "COMPLETED\n"
+        };
+        wait_for("the end of the job", is_over);
     }
 
     fn run(&self, project: &Project) -> Command {
@@ -209,7 +239,8 @@ fn a_stage_goes_on_from_what_it_saved_on_a_node_that_is_gone() {
 #[test]
 fn a_node_whose_disk_is_full_says_so() {
     let Some(cluster) = Apart::find() else { return };
-    let _shared = CONTROLLER.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+    // Its disk is that of all stages there.
+    let _alone = CONTROLLER.write().unwrap_or_else(std::sync::PoisonError::into_inner);
     let seen = SeenByAll::new();
     let fill = format!(
         "command = 'test -e {}/freed || head -c 100M /dev/zero > $CHECKSTONE_ARTIFACT_DIR/large'",
@@ -247,6 +278,44 @@ fn a_node_without_the_right_credentials_is_told_of_as_such() {
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
 }
 
+/// Those of the engine alone: it says so and ends, and the next one finds what the node did meanwhile.
+#[test]
+fn an_engine_whose_credentials_expire_leaves_its_nodes_at_work() {
+    let Some(cluster) = Apart::find() else { return };
+    let _shared = CONTROLLER.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let seen = SeenByAll::new();
+    let work = format!(
+        "command = 'touch {0}/began; until test -e {0}/go; do sleep 0.05; done; echo done > $CHECKSTONE_ARTIFACT_DIR/out'",
+        seen.shown()
+    );
+    let of = |name: &str| &cluster.bucket.iter().find(|(known, _)| known == name).unwrap().1;
+    let own = format!(
+        "sbatch = [\"--export=ALL,AWS_SESSION_TOKEN=,AWS_ACCESS_KEY_ID={},AWS_SECRET_ACCESS_KEY={}\"]",
+        of("AWS_ACCESS_KEY_ID"),
+        of("AWS_SECRET_ACCESS_KEY")
+    );
+    let project = Project::new(&apart(&[stage("S01_wait_long", &work)], &own));
+    let temporary = assume_short_role(&cluster.bucket);
+    let ended = cluster.run(&project).envs(temporary.clone()).answer();
+    assert_eq!(
+        (ended.code, ended.stderr.lines().skip_while(|line| !line.starts_with("error:")).collect::<Vec<_>>()),
+        (
+            Some(6),
+            vec![
+                "error: the nodes cannot be reached any more: `s3://checkstone/runs` does not accept the session token of the \
+                 credentials, which has probably expired: renew the credentials, then resume the run",
+                "hint: `checkstone resume r1` adopts the jobs, which continue",
+            ]
+        ),
+        "{ended:?}"
+    );
+    wait_for_file(&seen.0.join("began"));
+    seen.say("go");
+    let resumed = cluster.command(&project, &["resume", "r1"]).answer();
+    assert_eq!((resumed.code, project.attempts("S01_wait_long")), (Some(0), 1), "{resumed:?}");
+    assert_eq!(project.published(), [("S01_wait_long/out".to_owned(), b"done\n".to_vec())]);
+}
+
 #[test]
 fn without_a_bucket_there_is_no_exchange() {
     let project = Project::new(&apart(&[stage("S01_do_work", "command = 'true'")], ""));
@@ -258,11 +327,11 @@ fn without_a_bucket_there_is_no_exchange() {
     );
 }
 
-/// Each stage is a job of its own, and the second one's kernel begins with what the checkpoint has.
+/// As with a folder that both see; and when nothing follows any more, its job ends.
 #[cfg(feature = "python")]
 #[test]
-fn a_python_session_goes_on_by_the_bucket() {
-    use super::cluster::{made_by_python, python_plan};
+fn the_stages_of_a_python_session_share_a_job_that_is_reached_by_the_bucket() {
+    use super::cluster::{made_by_python, one_claim_of_both, python_plan};
     let Some(cluster) = Apart::find() else { return };
     let _shared = CONTROLLER.read().unwrap_or_else(std::sync::PoisonError::into_inner);
     let more = "[cluster]\npartition = \"apart\"\nexchange = \"bucket\"\n";
@@ -274,6 +343,40 @@ fn a_python_session_goes_on_by_the_bucket() {
     let done = answer(cluster.run(&there));
     assert_eq!(done.code, Some(0), "{done:?}");
     assert_eq!(made_by_python(&there), made_by_python(&here));
+    let claim = one_claim_of_both(&there);
+    cluster.wait_for_end_of(claim["job"].as_str().unwrap());
+    assert_eq!(cluster.exchanged(&there), Vec::<String>::new());
+}
+
+/// Nobody resumes it: what was on its way goes with the run, and not before.
+#[test]
+fn what_a_run_left_in_the_bucket_goes_when_it_is_pruned() {
+    let Some(cluster) = Apart::find() else { return };
+    let _shared = CONTROLLER.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let seen = SeenByAll::new();
+    let work = format!(
+        "command = 'touch {0}/began; until test -e {0}/go; do sleep 0.05; done; exit 7'\ninputs = {{ words = \"words.txt\" }}",
+        seen.shown()
+    );
+    let project = Project::new(&apart(&[stage("S01_wait_long", &work)], ""));
+    std::fs::write(project.path("words.txt"), "one two").unwrap();
+    let mut engine = cluster.run(&project).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_for_file(&seen.0.join("began"));
+    engine.kill().unwrap();
+    engine.wait().unwrap();
+    let prune = || cluster.command(&project, &["run", "--prune", "--keep", "0", "--yes"]).answer();
+    let kept = prune();
+    assert_eq!(kept.stdout, "✓ 0 runs removed, 1 kept; 0 B freed\n", "{kept:?}");
+    assert_ne!(cluster.exchanged(&project), Vec::<String>::new());
+    seen.say("go");
+    // Its job ends, and is found again by what it left there.
+    let resumed = cluster.command(&project, &["resume", "r1"]).answer();
+    assert_eq!(resumed.code, Some(1), "{resumed:?}");
+    assert_eq!(reasons(&project, "FAILED"), ["exit status 7"]);
+    assert_ne!(cluster.exchanged(&project), Vec::<String>::new());
+    let pruned = prune();
+    assert_eq!((pruned.code, project.path("reports/study/checkpoints/r1").exists()), (Some(0), false));
+    assert_eq!(cluster.exchanged(&project), Vec::<String>::new());
 }
 
 /// The usual way, on a node that does not see the folder.

@@ -242,7 +242,7 @@ fn r15_a_run_on_a_full_disk_says_how_to_go_on() {
     insta::assert_snapshot!(without_durations(&told), @"
     run r1 of study
     S01_make_table  running, at most [duration]
-    error: cannot write to the record `[folder]/repo/reports/study/checkpoints/r1/events.jsonl`: No space left on device (os error 28)
+    error: cannot write to the record `[folder]/repo/reports/study/checkpoints/r1/events.jsonl`: No space left on device
     hint: free some disk space, then `checkstone resume r1` continues it
     hint: everything up to the last recorded event is kept
     ");

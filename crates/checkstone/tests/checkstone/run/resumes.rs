@@ -645,7 +645,10 @@ fn a_removed_directory_is_a_clear_error() {
     std::fs::remove_file(project.path("reports/study/checkpoints/r1/events.jsonl")).unwrap();
     let gone = project.resume();
     assert_eq!(gone.code, Some(3));
-    insta::assert_snapshot!(without_durations(&gone.stderr), @"error: there is no run `r1` in `[folder]/repo`");
+    insta::assert_snapshot!(without_durations(&gone.stderr), @"
+    error: there is no run `r1` in `[folder]/repo`
+    hint: `checkstone run PLAN` starts one; `checkstone run --new pipeline` writes a plan to start from
+    ");
     assert_eq!(project.checkpoints(), before);
     // The folder of artifacts vanishes under a stage that is running.
     let project =

@@ -8,10 +8,10 @@ use super::{POLICY, serve};
 use crate::workplace::Workplace;
 
 const SCHEMA: &str = "
-    CREATE TABLE session (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT NOT NULL, time_updated INTEGER NOT NULL);
+    CREATE TABLE session (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT NOT NULL, time_updated INTEGER NOT NULL, revert TEXT);
     CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, time_created INTEGER NOT NULL, data TEXT NOT NULL);
     CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT NOT NULL, session_id TEXT NOT NULL, data TEXT NOT NULL);
-    INSERT INTO session VALUES ('ses_one', NULL, '/r', 0)";
+    INSERT INTO session VALUES ('ses_one', NULL, '/r', 0, NULL)";
 
 /// Adds a message of the session with one part, as opencode does.
 fn add(database: &Connection, number: i64, role: &str, part: &Value) {

@@ -67,7 +67,7 @@ fn who_waits_stands_first_and_conflicts_are_told() {
     }
     browser.wait_for("document.querySelectorAll('.banner li').length === 1");
     let named = "Array.from(document.querySelectorAll('.banner a'), (one) => one.textContent)";
-    browser.shows(named, json!(["Claude Code (session 1)", "Claude Code (session 2)"]));
+    browser.shows(named, json!(["Claude Code (“Work of one”)", "Claude Code (“Work of two”)"]));
     let transcript = workplace.path("one.jsonl");
     let question = json!({"type": "assistant", "uuid": "a9", "parentUuid": "u1", "isSidechain": false, "sessionId": "one",
         "timestamp": jiff::Timestamp::try_from(sandbox::now()).unwrap().to_string(),
@@ -226,6 +226,9 @@ fn a_workflow_is_seen_while_it_goes_on() {
     assert_eq!(workplace.run(&begun).code, Some(0));
     browser.wait_for("document.querySelectorAll('.phases tr.working').length === 1");
     browser.shows("document.querySelector('details.turn').open", false);
+    // From any view to the search.
+    browser.press("/");
+    browser.wait_for("location.pathname === '/history' && document.activeElement.id === 'words'");
 }
 
 /// In the dark every view is dark, and what is read stands out from what is behind it.

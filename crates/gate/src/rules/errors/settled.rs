@@ -96,15 +96,23 @@ fn verified<'r, 'a>(
 
 /// Whether a green run shows that what a failed one complained of is over.
 fn settles(run: &VerifyingRun<'_>, failed: &VerifyingRun<'_>) -> bool {
-    let (is_elsewhere, is_wider) = match &failed.covers {
-        Covered::Packages(folders) => {
+    let (is_elsewhere, is_wider) = match failed.covers.packages() {
+        Some(folders) => {
             let mut covered = folders.iter().map(|folder| run.covers.has(folder));
             (!covered.clone().any(|has| has), !folders.is_empty() && covered.all(|has| has))
         }
-        Covered::Unknown => (false, false),
+        None => (false, false),
+    };
+    // A look at some files says nothing of what was wrong elsewhere.
+    let is_narrower = match (&run.covers, &failed.covers) {
+        (Covered::Files { .. }, Covered::Files { paths, .. }) => {
+            !paths.iter().all(|path| run.covers.has_file(path))
+        }
+        (Covered::Files { .. }, _) => true,
+        _ => false,
     };
     let other_language = run.language().zip(failed.language()).is_some_and(|(green, red)| green != red);
-    if is_elsewhere || other_language {
+    if is_elsewhere || is_narrower || other_language {
         return false;
     }
     let is_whole = run.targets.iter().all(|target| matches!(target.as_str(), "." | "./..."));

@@ -20,16 +20,16 @@ use crate::stage_execution::{has_outcome, names_in};
 const LONG_WAIT: Duration = Duration::from_secs(60);
 /// Six beats.
 const SILENCE: Duration = Duration::from_secs(30);
-/// One, and a little: of a job that Slurm says is over. While it beats, its outcome is still to come.
-const SILENCE_OF_ENDED: Duration = Duration::from_secs(7);
-/// Three: of a job that Slurm does not know any more.
-const SILENCE_OF_UNKNOWN: Duration = Duration::from_secs(15);
+/// Three: of a job that Slurm says is over, or does not know any more. While it beats, its outcome is still to come.
+const SILENCE_OF_GONE: Duration = Duration::from_secs(15);
 /// What a node wrote last may take so long to be seen here.
 const SETTLING: Duration = Duration::from_secs(2);
 /// For so long a controller that was away clears up by itself, and cancels jobs whose numbers it has given twice.
 const AFTERMATH: Duration = Duration::from_secs(90);
-/// A job that runs has made its claim by then.
+/// A job that runs has made its claim by then, or Slurm lost it without noticing. A node may also be slow, so that every further
+/// attempt waits twice as long, up to so many times.
 const LONGEST_START: Duration = Duration::from_secs(60);
+const MOST_DOUBLINGS: u32 = 5;
 /// A stage that was asked to end has done so by then, or Slurm does it.
 const LONGEST_GRACE: Duration = Duration::from_secs(90);
 const BETWEEN_CANCELS: Duration = Duration::from_secs(5);
@@ -44,6 +44,10 @@ impl Slurm {
         let mut to_cancel = Vec::new();
         let was_away = self.unanswered.is_some_and(|last| last.elapsed() < AFTERMATH);
         let relay = self.relay.clone();
+        if let Some(why) = relay.as_ref().and_then(|relay| relay.refusal()) {
+            self.reports.push_back(AttemptReport::Unreachable(why));
+            return;
+        }
         for place in places {
             self.read_folder(place);
             let Some(job) = self.jobs.get_mut(&place) else { continue };
@@ -194,10 +198,11 @@ impl SlurmJob {
             return Some(Overdue::Over(aborted()));
         }
         let SlurmPhase::Sent { id } = &self.phase else { return None };
-        let silence = if self.listed.is_some() { SILENCE_OF_ENDED } else { SILENCE_OF_UNKNOWN };
+        // As far as anybody could be heard.
+        let silence = looked.saturating_duration_since(self.beat_at);
         if let Some(gone) = self.gone_since
             && looked.saturating_duration_since(gone) >= SETTLING
-            && (!self.is_claimed || self.beat_at.elapsed() >= silence)
+            && (!self.is_claimed || silence >= SILENCE_OF_GONE)
         {
             // It had ended before it saw what was handed over.
             if std::mem::take(&mut self.is_handed_over) && !self.is_claimed {
@@ -209,11 +214,16 @@ impl SlurmJob {
         let is_running = self.listed.as_ref().is_some_and(|listed| listed.state == "RUNNING");
         if self.given_up.is_none() && is_running {
             self.given_up = match self.is_claimed {
-                true if self.beat_at.elapsed() >= SILENCE => Some(Unaccepted {
-                    cause: Cause::Lost,
-                    reason: format!("its node has not reported for {} s", SILENCE.as_secs()),
-                }),
-                false if self.since.elapsed() >= LONGEST_START => Some(failed(self.is_not_seen())),
+                true if silence >= SILENCE => {
+                    Some(lost(format!("its node has not reported for {} s", SILENCE.as_secs())))
+                }
+                false if self.since.elapsed() >= self.longest_start() => {
+                    let seconds = self.longest_start().as_secs();
+                    let did_not = if self.is_handed_over { "take it over" } else { "begin" };
+                    Some(lost(format!(
+                        "its node did not {did_not} within {seconds} s, although Slurm runs its job"
+                    )))
+                }
                 _ => None,
             };
             if self.given_up.is_some() {
@@ -241,6 +251,11 @@ impl SlurmJob {
         None
     }
 
+    fn longest_start(&self) -> Duration {
+        let before = self.job.attempt.saturating_sub(1).min(MOST_DOUBLINGS);
+        LONGEST_START * 2_u32.pow(before)
+    }
+
     fn aborted_long_ago(&self) -> bool {
         self.aborted_at.is_some_and(|at| at.elapsed() >= LONGEST_GRACE) || self.aborts > 1
     }
@@ -259,10 +274,7 @@ impl SlurmJob {
             _ if !self.is_claimed && !was_away && state != "NODE_FAIL" && state != "unknown" => {
                 failed(self.is_not_seen())
             }
-            state => Unaccepted {
-                cause: Cause::Lost,
-                reason: format!("its job is gone without an outcome (Slurm reports: {state})"),
-            },
+            state => lost(format!("its job is gone without an outcome (Slurm reports: {state})")),
         }
     }
 
@@ -280,6 +292,10 @@ impl SlurmJob {
             self.folder.display()
         )
     }
+}
+
+fn lost(reason: String) -> Unaccepted {
+    Unaccepted { cause: Cause::Lost, reason }
 }
 
 /// The whole lines that came since the last time.

@@ -426,8 +426,14 @@ impl<'w> Story<'w> {
             }
             None => {
                 let (began, ended) = (self.now(), self.now() + SignedDuration::from_secs(1));
-                let run =
-                    ProvingRun { command: "pytest", cwd: &folder, began, ended, shown: Default::default() };
+                let run = ProvingRun {
+                    command: "pytest",
+                    cwd: &folder,
+                    began,
+                    ended,
+                    shown: Default::default(),
+                    printed: None,
+                };
                 self.place(tree).prove(&mut self.journal.borrow_mut(), &run).unwrap();
             }
         }

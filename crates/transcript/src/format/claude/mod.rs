@@ -10,8 +10,9 @@ use super::{HostFormat, SubagentFiles, subagent_folder};
 pub(super) static FORMAT: HostFormat = HostFormat {
     record: normaliser::record,
     wrote: |line| {
-        let has_id = ["sessionId", "uuid", "leafUuid"].iter().any(|name| line.has(name));
-        line.has("type") && has_id && !line.has("payload") && !line.has("provenance")
+        let is_entry = line.has("uuid") && line.has("isSidechain");
+        let has_id = ["sessionId", "leafUuid", "messageId"].iter().any(|name| line.has(name));
+        is_entry || (has_id && normaliser::is_kind_of_note(line.kind()))
     },
     is_own_prompt: |prompt| prompt.starts_with(normaliser::TASK_NOTIFICATION),
     session_signs: &[

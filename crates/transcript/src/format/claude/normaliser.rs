@@ -51,6 +51,14 @@ const BOOKKEEPING: &[&str] = &[
     "worktree-state",
 ];
 
+/// Whether this is a kind of line beside the conversation.
+pub(super) fn is_kind_of_note(kind: &str) -> bool {
+    kind == QUEUE_OPERATION || BOOKKEEPING.contains(&kind)
+}
+
+/// Something that the person typed while the agent worked.
+const QUEUE_OPERATION: &str = "queue-operation";
+
 /// Texts that the client itself puts into the user's mouth; older versions do not mark them otherwise.
 const INJECTED: &[&str] = &[
     "<bash-",
@@ -97,7 +105,7 @@ pub(crate) fn record(line: &str) -> Record {
         "progress" => progress(whole),
         "system" => system(&line),
         "attachment" => attachment(&line),
-        "queue-operation" => queue_operation(&line),
+        QUEUE_OPERATION => queue_operation(&line),
         kind if BOOKKEEPING.contains(&kind) => Record::bookkeeping(),
         _ => Record::not_understood(),
     };

@@ -10,7 +10,11 @@ use super::{HostFormat, SubagentFiles};
 
 pub(super) static FORMAT: HostFormat = HostFormat {
     record: normaliser::record,
-    wrote: |line| ["type", "timestamp", "payload"].iter().all(|name| line.has(name)),
+    wrote: |line| {
+        let is_kind = ["session_meta", "turn_context", "event_msg", "response_item", "compacted"]
+            .contains(&line.kind());
+        is_kind && line.has("timestamp") && line.has("payload")
+    },
     session_signs: &[
         "*** ",
         r#""changes":"#,

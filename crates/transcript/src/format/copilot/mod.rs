@@ -8,8 +8,10 @@ use super::{HostFormat, SubagentFiles};
 pub(super) static FORMAT: HostFormat = HostFormat {
     record: normaliser::record,
     wrote: |line| {
-        let is_event = ["type", "data", "id", "timestamp"].iter().all(|name| line.has(name));
-        is_event && !["uuid", "sessionId", "payload"].iter().any(|name| line.has(name))
+        let about = line.kind().split_once('.').map_or("", |(about, _)| about);
+        let is_known =
+            ["session", "user", "assistant", "tool", "hook", "system", "subagent"].contains(&about);
+        is_known && ["data", "id", "timestamp"].iter().all(|name| line.has(name))
     },
     session_signs: &[r#""toolRequests":[{"#],
     // They write into the transcript of the agent that launched them.

@@ -9,8 +9,8 @@ use super::HostFormat;
 pub(super) static FORMAT: HostFormat = HostFormat {
     record: normaliser::record,
     wrote: |line| {
-        let is_message = ["role", "message"].iter().all(|name| line.has(name)) && !line.has("type");
-        is_message || (line.is("turn_ended") && line.has("status"))
+        let is_message = line.has_only(&["role", "message"]) && line.has_inside("message", &["content"]);
+        is_message || (line.kind() == "turn_ended" && line.has("status"))
     },
     session_signs: &[r#""tool_use""#],
     has_single_prompts: true,

@@ -9,9 +9,13 @@ use super::{HostFormat, SubagentFiles};
 pub(super) static FORMAT: HostFormat = HostFormat {
     record: normaliser::record,
     wrote: |line| {
-        let is_message = line.is("message") && ["id", "message"].iter().all(|name| line.has(name));
-        let is_start = line.is("session_start") && line.has("hostId");
-        is_message || is_start || (line.is("agent_turn_outcome") && line.has("turnId"))
+        match line.kind() {
+            // The envelope alone is also another program's.
+            "message" => line.has_inside("message", &["visibility", "interactionMode", "modelId"]),
+            "session_start" => line.has("hostId") || line.has("owner"),
+            "agent_turn_outcome" => line.has("turnId"),
+            _ => false,
+        }
     },
     session_signs: &[r#""file_path":"#, normaliser::LAUNCHED, normaliser::ENDED],
     subagents: SubagentFiles::Named(subagent_files::launched_by),

@@ -76,8 +76,8 @@ pub(super) fn record(line: &str) -> Record {
     match early_type(line, EARLY) {
         Some("message") => match json_reader::from_str::<DroidLine<'_>>(line) {
             Ok(line) if line.message.role.as_str() == "assistant" => assistant(&line),
-            Ok(line) => user(&line),
-            Err(_) => Record::not_understood(),
+            Ok(line) if line.message.role.as_str() == "user" => user(&line),
+            _ => Record::not_understood(),
         },
         Some(kind) if BOOKKEEPING.contains(&kind) => Record::bookkeeping(),
         _ => Record::not_understood(),

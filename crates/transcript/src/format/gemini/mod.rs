@@ -10,9 +10,13 @@ pub(super) static FORMAT: HostFormat = HostFormat {
     record: normaliser::record,
     wrote: |line| {
         ["$set", "$rewindTo", "projectHash"].iter().any(|name| line.has(name))
-            || (line.is("gemini") && !line.has("uuid"))
+            || (line.kind() == "gemini" && line.has("id") && line.has("content"))
     },
-    document: Some(DocumentFormat { messages: document::messages, record: document::record }),
+    document: Some(DocumentFormat {
+        sign: r#""projectHash""#,
+        messages: document::messages,
+        record: document::record,
+    }),
     is_own_prompt: normaliser::is_injected,
     session_signs: &[r#""toolCalls":"#],
     subagents: SubagentFiles::Named(subagent_files::named),

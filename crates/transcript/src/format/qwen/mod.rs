@@ -8,7 +8,11 @@ use super::{HostFormat, SubagentFiles, subagent_folder};
 
 pub(super) static FORMAT: HostFormat = HostFormat {
     record: normaliser::record,
-    wrote: |line| ["provenance", "uuid", "sessionId"].iter().all(|name| line.has(name)),
+    wrote: |line| {
+        let is_entry = line.has("uuid") && line.has("sessionId");
+        // Older versions do not say where a line comes from.
+        is_entry && (line.has("provenance") || line.has_inside("message", &["parts"]))
+    },
     session_signs: &[r#""functionCall":"#],
     // `<project>/chats/<session>.jsonl` has `<project>/subagents/<session>/agent-<id>.jsonl`.
     subagents: SubagentFiles::Listed(|transcript, began| {

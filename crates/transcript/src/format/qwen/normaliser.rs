@@ -1,5 +1,6 @@
 //! What the lines of Qwen Code say. Seen in 0.24.4: `provenance` says whose words a line is, a hold is not recorded, and the
-//! exit status of a command stands in what the person is shown of it.
+//! exit status of a command stands in what the person is shown of it. By its source, a line that says that the conversation was rewound
+//! has the same parent as the prompt from which on nothing counts any more.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -16,11 +17,16 @@ use crate::model::{Call, Kind, Outcome};
 /// The type stands behind three ids and a time.
 const EARLY: usize = 400;
 
+/// And the kind of a system's line before what it says.
+const REWOUND: &str = r#","subtype":"rewind""#;
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct QwenLine<'a> {
     #[serde(borrow, rename = "type")]
     kind: Text<'a>,
+    #[serde(borrow)]
+    parent_uuid: Option<Text<'a>>,
     #[serde(default, deserialize_with = "content::instant")]
     timestamp: Option<Timestamp>,
     #[serde(borrow)]
@@ -100,7 +106,8 @@ struct ResultDisplay<'a> {
 /// What one line says.
 pub(super) fn record(line: &str) -> Record {
     // Telemetry repeats every call and answer.
-    if early_type(line, EARLY) == Some("system") {
+    let is_system = early_type(line, EARLY) == Some("system");
+    if is_system && !line.split(r#""systemPayload""#).next().is_some_and(|head| head.contains(REWOUND)) {
         return Record::bookkeeping();
     }
     let Ok(line) = json_reader::from_str::<QwenLine<'_>>(line) else { return Record::not_understood() };
@@ -108,12 +115,18 @@ pub(super) fn record(line: &str) -> Record {
         "user" => user(&line),
         "assistant" => assistant(&line),
         "tool_result" => tool_result(&line),
+        // Without a parent it is the first prompt, and nothing is left.
+        "system" if is_system => Record::of(Entry::Rewind(line.parent().unwrap_or_default())),
         "system" => Record::bookkeeping(),
         _ => Record::not_understood(),
     }
 }
 
 impl QwenLine<'_> {
+    fn parent(&self) -> Option<String> {
+        self.parent_uuid.as_ref().map(Text::owned)
+    }
+
     fn parts(&self) -> &[QwenPart<'_>] {
         match self.message.as_ref().map(|message| &message.parts) {
             Some(Content::Blocks(parts)) => parts,
@@ -138,7 +151,7 @@ fn user(line: &QwenLine<'_>) -> Record {
     }
     let text = json_text::snippet(typed, PROMPT);
     let prompt = Prompt { text, at: line.timestamp, standing: Standing::Opens, is_planning: false };
-    Record::of(Entry::Prompt(prompt))
+    Record { key: line.parent(), ..Record::of(Entry::Prompt(prompt)) }
 }
 
 fn assistant(line: &QwenLine<'_>) -> Record {

@@ -51,6 +51,12 @@ pub(crate) fn prompt_lines(_id: usize, text: &str) -> Vec<Value> {
     vec![prompt(text)]
 }
 
+/// A prompt with a picture.
+pub(crate) fn picture_lines(text: &str, picture: &str) -> Vec<Value> {
+    let image = json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": picture } });
+    vec![user(json!([image, { "type": "text", "text": text }]), json!({ "promptSource": "typed" }))]
+}
+
 /// A command, and its end.
 pub(crate) fn command_lines(id: &str, command: &str, end: super::CommandEnd<'_>) -> Vec<Value> {
     let text = match end.exit_code {

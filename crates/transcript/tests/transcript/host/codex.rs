@@ -38,6 +38,12 @@ pub(crate) fn prompt_lines(_id: usize, text: &str) -> Vec<Value> {
     vec![message(text), prompt(text)]
 }
 
+/// A prompt with a picture.
+pub(crate) fn picture_lines(text: &str, picture: &str) -> Vec<Value> {
+    let url = format!("data:image/png;base64,{picture}");
+    vec![event(json!({ "type": "user_message", "message": text, "images": [url] }))]
+}
+
 /// A command, and its end.
 pub(crate) fn command_lines(id: &str, command: &str, end: super::CommandEnd<'_>) -> Vec<Value> {
     let text = format!("Process exited with code {}\nOutput:\n{}", end.exit_code, end.output);

@@ -59,6 +59,12 @@ pub(crate) fn prompt_lines(id: usize, text: &str) -> Vec<Value> {
     vec![message(text, json!({ "messageId": id.to_string() }))]
 }
 
+/// A prompt with a picture.
+pub(crate) fn picture_lines(text: &str, picture: &str) -> Vec<Value> {
+    let image = json!({ "type": "blob", "data": picture, "mimeType": "image/png" });
+    vec![message(text, json!({ "attachments": [image] }))]
+}
+
 /// A command, and its end.
 pub(crate) fn command_lines(id: &str, command: &str, end: super::CommandEnd<'_>) -> Vec<Value> {
     vec![run(id, command), ended(id, end.output, end.exit_code)]
@@ -262,6 +268,25 @@ fn t21_the_client_tells_when_it_asks_at_the_stop() {
     assert_eq!(asked(&[&first[..], &[prompt("more"), said("done")]].concat()), None);
     let without_time = [prompt("go"), said("done"), asks("agentStop", json!({}))];
     assert_eq!(asked(&without_time).as_deref(), Some("2026-01-01T10:00:00Z"));
+}
+
+/// T12: `/rewind` cuts the file back to a prompt; what is left is the session, and the next prompt follows it.
+#[test]
+fn t12_a_file_that_was_cut_back_is_read_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("events.jsonl");
+    let first = [prompt("first"), run("a", "x"), ended("a", "ok", 0), said("one")];
+    let seen = |records: &[Value]| {
+        std::fs::write(&file, lines(records)).unwrap();
+        let reading = transcript::read(&file, &Options::default());
+        let calls: Vec<String> = reading.calls.iter().map(|call| call.id.clone()).collect();
+        (prompt_of(&reading).map(str::to_owned), calls.join(" "))
+    };
+    let second = [prompt("second"), run("b", "y")];
+    assert_eq!(seen(&[&first[..], &second].concat()), (Some("second".to_owned()), "b".to_owned()));
+    assert_eq!(seen(&first), (Some("first".to_owned()), "a".to_owned()));
+    let third = [prompt("third"), run("c", "z")];
+    assert_eq!(seen(&[&first[..], &third].concat()), (Some("third".to_owned()), "c".to_owned()));
 }
 
 /// L16: its lines are known from those of others.

@@ -38,6 +38,15 @@ pub(crate) fn prompt_lines(_: usize, text: &str) -> Vec<Value> {
     vec![prompt(text)]
 }
 
+/// A prompt with a picture.
+pub(crate) fn picture_lines(text: &str, picture: &str) -> Vec<Value> {
+    let image = json!({ "type": "image", "source": { "type": "base64", "data": picture } });
+    vec![message(
+        "user",
+        json!([image, { "type": "text", "text": format!("<user_query>\n{text}\n</user_query>") }]),
+    )]
+}
+
 /// A command, and its end.
 pub(crate) fn command_lines(_: &str, command: &str, _: super::CommandEnd<'_>) -> Vec<Value> {
     vec![run(command)]

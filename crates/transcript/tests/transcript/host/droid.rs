@@ -56,6 +56,12 @@ pub(crate) fn prompt_lines(id: usize, text: &str) -> Vec<Value> {
     vec![prompt]
 }
 
+/// A prompt with a picture.
+pub(crate) fn picture_lines(text: &str, picture: &str) -> Vec<Value> {
+    let image = json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": picture } });
+    vec![message("user", json!([image, { "type": "text", "text": text }]))]
+}
+
 /// A command, and its end.
 pub(crate) fn command_lines(id: &str, command: &str, end: super::CommandEnd<'_>) -> Vec<Value> {
     vec![run(id, command), ended(id, end.output, end.exit_code)]
@@ -170,8 +176,13 @@ fn t17_edits_and_files() {
 /// T18: it is told apart from Claude Code by its lines.
 #[test]
 fn t18_its_lines_are_known() {
-    let reading = transcript::read_bytes(&lines(&[prompt("go"), said("done")]), &Options::default());
-    assert_eq!(reading.agent, Some(Agent::Droid));
+    let start = json!({ "type": "session_start", "id": "s", "hostId": "h", "cwd": "/r" });
+    let mut session = vec![start, prompt("go")];
+    session.extend((0..30).map(|_| said("done")));
+    let detected = |records: &[Value]| transcript::read_bytes(&lines(records), &Options::default()).agent;
+    assert_eq!(detected(&session), Some(Agent::Droid));
+    // Another program writes the same envelope.
+    assert_eq!(detected(&session[1..]), None);
     let reading = transcript::read_bytes(&lines(&[claude::prompt("go")]), &Options::default());
     assert_eq!(reading.agent, Some(Agent::Claude));
 }
@@ -202,6 +213,7 @@ fn t6_sub_agents_are_sessions_that_name_their_parents() {
     write("earlier.jsonl", &[&[start("s", "earlier")][..], &inner("earlier")].concat());
     let launched = "Task launched in background.\ntask_id: child\nsession_id: child\nsubagent_type: worker";
     let mut records = vec![
+        json!({ "type": "session_start", "id": "s", "hostId": "h" }),
         prompt("go"),
         call("t", "Task", json!({ "subagent_type": "worker", "prompt": "Run the tests" })),
         result("t", false, launched),

@@ -35,6 +35,14 @@ pub(crate) fn prompt_lines(id: usize, text: &str) -> Vec<Value> {
     vec![header(), user(&id.to_string(), text)]
 }
 
+/// A prompt with a picture.
+pub(crate) fn picture_lines(text: &str, picture: &str) -> Vec<Value> {
+    let mut prompt = user("1", text);
+    let image = json!({ "inlineData": { "mimeType": "image/png", "data": picture } });
+    prompt["content"].as_array_mut().unwrap().push(image);
+    vec![header(), prompt]
+}
+
 /// A command, and its end.
 pub(crate) fn command_lines(id: &str, command: &str, end: super::CommandEnd<'_>) -> Vec<Value> {
     let footer = match end.exit_code {

@@ -48,6 +48,13 @@ pub(crate) fn prompt_lines(_id: usize, text: &str) -> Vec<Value> {
     vec![prompt(text)]
 }
 
+/// A prompt with a picture.
+pub(crate) fn picture_lines(text: &str, picture: &str) -> Vec<Value> {
+    let url = format!("data:image/png;base64,{picture}");
+    let image = json!({ "type": "file", "mime": "image/png", "filename": "a.png", "url": url });
+    vec![message("user", json!([{ "type": "text", "text": text }, image]))]
+}
+
 /// A command, and its end.
 pub(crate) fn command_lines(id: &str, command: &str, end: super::CommandEnd<'_>) -> Vec<Value> {
     vec![shell(id, command, json!(end.exit_code), end.output)]
@@ -95,6 +102,27 @@ fn t2_t5_only_a_persons_words_open_a_turn() {
     );
     assert_eq!(prompt_of(&reading), Some("go"));
     assert_eq!((reading.coverage.understood, reading.coverage.records), (5, 5));
+}
+
+/// T4: our plugin sends the hold as a prompt. What ran before it and after it is one turn.
+#[test]
+fn t4_our_own_hold_continues_the_turn() {
+    let options = Options { mark: crate::write::MARK, agent: Some(Agent::Opencode), ..Options::default() };
+    let mut hold = prompt("[checkstone] Not done yet\n\n1. Run `make test`");
+    hold["id"] = json!("msg_2");
+    let turn = [
+        prompt("go"),
+        shell("before", "x", json!(0), "ok"),
+        said("done"),
+        hold,
+        shell("after", "y", json!(0), "ok"),
+    ];
+    let reading = transcript::read_bytes(&lines(&turn), &options);
+    let calls: Vec<&str> = reading.calls.iter().map(|call| call.id.as_str()).collect();
+    assert_eq!(
+        (prompt_of(&reading), calls, reading.has_marked_prompt),
+        (Some("go"), vec!["before", "after"], true)
+    );
 }
 
 /// T13, T14: the exit status is the client's own record; a killed or interrupted command did not pass.
@@ -189,7 +217,7 @@ fn an_interrupted_turn_is_known() {
 }
 
 const SCHEMA: &str = "
-    CREATE TABLE session (id text PRIMARY KEY, parent_id text, directory text NOT NULL, time_updated integer NOT NULL);
+    CREATE TABLE session (id text PRIMARY KEY, parent_id text, directory text NOT NULL, time_updated integer NOT NULL, revert text);
     CREATE TABLE message (id text PRIMARY KEY, session_id text NOT NULL, time_created integer NOT NULL, data text NOT NULL);
     CREATE TABLE part (id text PRIMARY KEY, message_id text NOT NULL, session_id text NOT NULL, data text NOT NULL);
     CREATE INDEX message_session ON message (session_id, time_created, id);
@@ -209,7 +237,7 @@ impl StoredMessages {
     }
 
     fn session(&self, id: &str, parent: Option<&str>) {
-        let insert = "INSERT INTO session VALUES (?1, ?2, '/r', ?3)";
+        let insert = "INSERT INTO session VALUES (?1, ?2, '/r', ?3, NULL)";
         self.connection.execute(insert, (id, parent, self.count)).unwrap();
     }
 
@@ -319,6 +347,46 @@ fn t6_a_sub_agents_calls_count() {
     assert!(transcript::stored_session(&database.join("ses_child")).unwrap().is_subagent);
 }
 
+/// T12: what the person has taken back is no part of the session, from a message or from a part of it on; until then, and whatever else is
+/// written there, everything is.
+#[test]
+fn t12_what_was_taken_back_does_not_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("opencode.db");
+    let mut stored = StoredMessages::new(&database);
+    stored.session("ses_main", None);
+    let both: Vec<Value> =
+        ["a", "b"].iter().map(|id| shell(id, "run", json!(0), "x")["parts"][0].clone()).collect();
+    for message in [
+        prompt("first"),
+        message("assistant", json!(both)),
+        prompt("second"),
+        shell("c", "run", json!(0), "x"),
+    ] {
+        stored.add("ses_main", &message);
+    }
+    for (revert, expected) in [
+        (json!(null), (Some("second"), vec!["c"])),
+        (json!({ "messageID": "msg_0004", "snapshot": "s", "diff": "d" }), (Some("second"), vec![])),
+        (json!({ "messageID": "msg_0003" }), (Some("first"), vec!["a", "b"])),
+        (json!({ "messageID": "msg_0002", "partID": "prt_0002_001" }), (Some("first"), vec!["a"])),
+        (json!({ "messageID": "msg_0002" }), (Some("first"), vec![])),
+        // Nobody deletes what is not there.
+        (json!({ "messageID": "msg_0000" }), (Some("second"), vec!["c"])),
+        (json!({}), (Some("second"), vec!["c"])),
+        (json!("broken"), (Some("second"), vec!["c"])),
+    ] {
+        let text = revert.as_str().map_or_else(|| revert.to_string(), str::to_owned);
+        stored.connection.execute("UPDATE session SET revert = ?1", [text]).unwrap();
+        for path in [database.join("ses_main"), database.clone()] {
+            let reading = transcript::read(&path, &Options::default());
+            let calls: Vec<&str> = reading.calls.iter().map(|call| call.id.as_str()).collect();
+            assert_eq!((prompt_of(&reading), calls), expected, "{revert}");
+            assert_eq!(reading.coverage.records, reading.coverage.understood, "{revert}");
+        }
+    }
+}
+
 /// T9: a database that is broken anywhere, or is something else, is unreadable or read in part; the reader never fails. A view
 /// that never ends is ended.
 #[test]
@@ -362,8 +430,8 @@ fn t9_a_broken_database_never_fails_the_reader() {
     let hostile = Connection::open(&database).unwrap();
     hostile
         .execute_batch(
-            "CREATE TABLE session (id text, parent_id text, directory text, time_updated integer);
-             INSERT INTO session VALUES ('ses_main', NULL, '/r', 1);
+            "CREATE TABLE session (id text, parent_id text, directory text, time_updated integer, revert text);
+             INSERT INTO session VALUES ('ses_main', NULL, '/r', 1, NULL);
              CREATE TABLE part (id text, message_id text, data text);
              CREATE TABLE numbers (rowid_ integer);
              CREATE VIEW message AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)

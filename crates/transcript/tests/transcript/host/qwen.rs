@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use transcript::{Agent, Extent, Kind, Options, Outcome, Reading};
 
 use super::claude;
+use crate::samples;
 use crate::write::{call as made, lines, prompt_of, read};
 
 pub(crate) fn record(kind: &str, provenance: &str, parts: Value) -> Value {
@@ -42,6 +43,12 @@ pub(crate) fn shell(exit_code: Value, outcome: &str, output: &str) -> Value {
 /// The lines of one prompt.
 pub(crate) fn prompt_lines(_id: usize, text: &str) -> Vec<Value> {
     vec![prompt(text)]
+}
+
+/// A prompt with a picture.
+pub(crate) fn picture_lines(text: &str, picture: &str) -> Vec<Value> {
+    let image = json!({ "inlineData": { "mimeType": "image/png", "data": picture } });
+    vec![record("user", "real_user", json!([image, { "text": text }]))]
 }
 
 /// A command, and its end.
@@ -105,6 +112,74 @@ fn t2_t5_only_a_persons_words_open_a_turn() {
     let mut older = prompt("go on");
     older.as_object_mut().unwrap().remove("provenance");
     assert_eq!(prompt_of(&read(Agent::Qwen, &[prompt("go"), older])), Some("go on"));
+}
+
+/// T4: a hold leaves no line, so that what came before it and after it is one turn; where it was typed, it is known by its mark.
+#[test]
+fn t4_a_hold_leaves_no_line() {
+    let reading = transcript::read(&samples::folder().join("qwen/0.24.4-main.jsonl"), &Options::default());
+    let calls: Vec<&str> = reading.calls.iter().map(|call| call.tool.as_str()).collect();
+    assert_eq!(calls, ["read_file", "edit", "run_shell_command", "run_shell_command"]);
+    let mut hold = prompt("[checkstone] Not done yet");
+    hold["parentUuid"] = json!("d");
+    let reading = read(Agent::Qwen, &[prompt("go"), run("a", "x"), said("done"), hold, run("b", "y")]);
+    assert_eq!((prompt_of(&reading), reading.calls.len(), reading.has_marked_prompt), (Some("go"), 2, true));
+}
+
+/// T12: after a rewind nothing counts from the prompt on that has the same parent; the lines stay.
+#[test]
+fn t12_what_was_rewound_does_not_count() {
+    let prompt = |text: &str, parent: Value| {
+        let mut prompt = prompt(text);
+        prompt["parentUuid"] = parent;
+        prompt
+    };
+    let rewind = |parent: Value| {
+        let mut rewind = record("system", "system", json!([]));
+        rewind["parentUuid"] = parent;
+        rewind["subtype"] = json!("rewind");
+        rewind["systemPayload"] = json!({ "truncatedCount": 2 });
+        rewind
+    };
+    let first = [
+        prompt("first", json!(null)),
+        run("a", "x"),
+        said("one"),
+        prompt("second", json!("u3")),
+        run("b", "y"),
+    ];
+    let seen = |more: &[Value]| {
+        let reading = read(Agent::Qwen, &[&first[..], more].concat());
+        let calls: Vec<String> = reading.calls.iter().map(|call| call.id.clone()).collect();
+        (prompt_of(&reading).map(str::to_owned), calls.join(" "))
+    };
+    assert_eq!(seen(&[]), (Some("second".to_owned()), "b".to_owned()));
+    assert_eq!(seen(&[rewind(json!("u3"))]), (Some("first".to_owned()), "a".to_owned()));
+    assert_eq!(seen(&[rewind(json!(null))]), (None, String::new()));
+    let again = [rewind(json!("u3")), prompt("third", json!("r")), run("c", "z")];
+    assert_eq!(seen(&again), (Some("third".to_owned()), "c".to_owned()));
+    let told = json!({ "uiEvent": { "subtype": "rewind" } });
+    let mut telemetry = record("system", "system", json!([]));
+    telemetry["systemPayload"] = told;
+    assert_eq!(seen(&[telemetry]), (Some("second".to_owned()), "b".to_owned()));
+}
+
+/// T21: the last lines may be missing when the hook is called; the payload has the agent's last words, and the transcript tells that it has
+/// not. The waiting is tested with the hook (`hook/traces.rs`).
+#[test]
+fn t21_the_last_message_tells_whether_everything_is_written() {
+    let turn = [
+        prompt("go"),
+        said("I'll run them"),
+        run("a", "x"),
+        result("a", "success", "", json!("")),
+        said("Done."),
+    ];
+    let words = |count: usize| read(Agent::Qwen, &turn[..count]).last_assistant;
+    assert_eq!(
+        [words(1), words(4), words(5)],
+        [None, Some("I'll run them".to_owned()), Some("Done.".to_owned())]
+    );
 }
 
 /// T13, T14: how a command ended stands in what the person is shown, or in the footer of its output.

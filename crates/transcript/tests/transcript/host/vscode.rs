@@ -10,6 +10,10 @@ pub(crate) fn prompt_lines(_: usize, _: &str) -> Vec<Value> {
     Vec::new()
 }
 
+pub(crate) fn picture_lines(_: &str, _: &str) -> Vec<Value> {
+    Vec::new()
+}
+
 pub(crate) fn command_lines(_: &str, _: &str, _: super::CommandEnd<'_>) -> Vec<Value> {
     Vec::new()
 }
