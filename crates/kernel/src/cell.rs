@@ -79,7 +79,7 @@ impl Kernel {
         observe: &mut dyn FnMut(Observed),
     ) -> Result<ExecutedCell, KernelError> {
         if !self.is_alive() {
-            return Err(KernelError::Gone { status: self.gone.flatten() });
+            return Err(KernelError::Gone { status: self.ended().flatten() });
         }
         let failed = |source| KernelError::Spool { path: spool.path.clone(), source };
         let mut vitals = Vitals::new(&limits.stalls);
@@ -109,9 +109,8 @@ impl Kernel {
         match executed.ending {
             CellEnding::Interrupted(cause) if self.has_busy_threads() => {
                 // What the cell started still runs: it has not ended.
-                self.process.end(cause, Grace { interrupt: None, ..limits.grace });
-                let status = self.runtime.block_on(&mut self.process.gone);
-                self.gone = Some(status.ok().flatten());
+                self.process.end_tree(cause, Grace { interrupt: None, ..limits.grace });
+                self.runtime.block_on(self.process.end.wait());
                 Ok(ExecutedCell { ending: CellEnding::Killed(cause), ..executed })
             }
             _ => Ok(executed),
@@ -124,7 +123,7 @@ impl Kernel {
         running: &mut Running<'_>,
         controls: &Controls,
     ) -> Result<CellEnding, KernelError> {
-        let Self { channels, runtime, process, last_words, gone, .. } = self;
+        let Self { channels, runtime, process, last_words, .. } = self;
         runtime.block_on(async {
             // An error must not make the kernel refuse what is asked right after it.
             let request =
@@ -151,7 +150,7 @@ impl Kernel {
                             replied_at = Some(Instant::now());
                         }
                     }
-                    status = &mut process.gone => break status.ok().flatten(),
+                    status = process.end.wait() => break status,
                     _ = steps.tick() => {
                         running.step(process);
                         while let Some(request) = controls.taken() {
@@ -171,11 +170,10 @@ impl Kernel {
                             (running.observe)(Observed::Signalled(Signal::Interrupt));
                         }
                         Next::InterruptAgain => channels.interrupt().await?,
-                        Next::EndTree(grace) => process.end(ending.cause, grace),
+                        Next::EndTree(grace) => process.end_tree(ending.cause, grace),
                     }
                 }
             };
-            *gone = Some(status);
             while let Ok(Ok(message)) = tokio::time::timeout(DRAIN, receive(&mut channels.iopub)).await {
                 last_words.count(&message);
                 running.published(&id, message);

@@ -106,8 +106,6 @@ pub struct Kernel {
     process: Process,
     last_words: LastWords,
     place: ConnectionFolder,
-    /// Set once the process is gone.
-    gone: Option<Option<Status>>,
     /// What it is asked between cells is given up when these ask for an end.
     controls: Controls,
     language_version: Option<String>,
@@ -144,8 +142,7 @@ impl Kernel {
         let folder = place.folder().to_string_lossy().into_owned();
         let last_words = LastWords::new(place.folder());
         let controls = controls.clone();
-        let mut kernel =
-            Self { channels, runtime, process, last_words, place, gone: None, controls, language_version };
+        let mut kernel = Self { channels, runtime, process, last_words, place, controls, language_version };
         kernel.run_apart(PREPARE, &[("FOLDER", &folder)], launch.patience)?;
         // What the kernel said while it started is not in its files.
         kernel.last_words = LastWords::new(kernel.place.folder());
@@ -167,12 +164,7 @@ impl Kernel {
 
     /// How its process ended, where it did and that is known.
     pub fn ended(&mut self) -> Option<Option<Status>> {
-        if self.gone.is_none()
-            && let Ok(status) = self.process.gone.try_recv()
-        {
-            self.gone = Some(status);
-        }
-        self.gone
+        self.process.end.known()
     }
 
     /// Whether it is there and idle. One that is about to end is still alive, and does not answer.
@@ -228,9 +220,9 @@ impl Kernel {
             stop_on_error: false,
         };
         if !self.is_alive() {
-            return Err(KernelError::Gone { status: self.gone.flatten() });
+            return Err(KernelError::Gone { status: self.ended().flatten() });
         }
-        let Self { channels, runtime, process, last_words, gone, .. } = self;
+        let Self { channels, runtime, process, last_words, .. } = self;
         let reply = runtime.block_on(async {
             let id = channels.request(request).await?;
             let answered = async {
@@ -248,11 +240,7 @@ impl Kernel {
                             last_words.count(&message);
                             is_idle |= message.parent == id && at(&message.content, "execution_state") == "idle";
                         }
-                        status = &mut process.gone => {
-                            let status = status.ok().flatten();
-                            *gone = Some(status);
-                            return Err(KernelError::Gone { status });
-                        }
+                        status = process.end.wait() => return Err(KernelError::Gone { status }),
                     }
                     if is_idle && let Some(reply) = reply.take() {
                         return Ok(reply);
@@ -291,7 +279,7 @@ impl Kernel {
         let Self { channels, runtime, process, .. } = &mut self;
         runtime.block_on(async {
             if channels.shut_down().await.is_ok() {
-                let _ = tokio::time::timeout(Duration::from_secs(5), &mut process.gone).await;
+                let _ = tokio::time::timeout(Duration::from_secs(5), process.end.wait()).await;
             }
         });
         // Dropping ends what is left.
@@ -299,8 +287,8 @@ impl Kernel {
 
     /// Kills it at once, as a crash would.
     pub fn kill(mut self) {
-        self.process.end(Cause::Aborted, Grace::NONE);
-        let _ = self.runtime.block_on(&mut self.process.gone);
+        self.process.end_tree(Cause::Aborted, Grace::NONE);
+        self.runtime.block_on(self.process.end.wait());
     }
 }
 
@@ -325,15 +313,12 @@ async fn connect(
     launch: &Launch,
 ) -> Result<(Channels, Option<String>), KernelError> {
     let began = Instant::now();
-    let early = |status: Result<Option<Status>, _>| KernelError::EndedEarly {
-        status: status.ok().flatten(),
-        said: said_in(&launch.log),
-        log: launch.log.clone(),
-    };
+    let early =
+        |status| KernelError::EndedEarly { status, said: said_in(&launch.log), log: launch.log.clone() };
     let late = || KernelError::NoAnswer { patience: launch.patience, log: launch.log.clone() };
     while !place.is_ready() {
         tokio::select! {
-            status = &mut process.gone => return Err(early(status)),
+            status = process.end.wait() => return Err(early(status)),
             () = tokio::time::sleep(Duration::from_millis(5)) => {}
         }
         if began.elapsed() > launch.patience {
@@ -341,7 +326,7 @@ async fn connect(
         }
     }
     let mut channels = tokio::select! {
-        status = &mut process.gone => return Err(early(status)),
+        status = process.end.wait() => return Err(early(status)),
         channels = place.connect() => channels?,
         () = tokio::time::sleep(launch.patience) => return Err(late()),
     };
@@ -364,7 +349,7 @@ async fn connect(
                         let message = message?;
                         published |= message.parent == id && at(&message.content, "execution_state") == "idle";
                     }
-                    status = &mut process.gone => return Err(early(status)),
+                    status = process.end.wait() => return Err(early(status)),
                 }
             }
             Ok(())

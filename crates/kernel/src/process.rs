@@ -17,8 +17,7 @@ use supervise::{
 #[derive(Debug)]
 pub(super) struct Process {
     controls: Controls,
-    /// Ready once the whole tree is gone.
-    pub(super) gone: oneshot::Receiver<Option<Status>>,
+    pub(super) end: ProcessEnd,
     pub(super) isolated: Isolated,
     /// The process that everyone of the tree descends from.
     pub(super) root: i32,
@@ -27,11 +26,44 @@ pub(super) struct Process {
     thread: Option<JoinHandle<()>>,
 }
 
+/// The end of the whole tree, and how its first process ended if that is known. It can be asked for again and again: what
+/// was told once is kept.
+#[derive(Debug)]
+pub(super) enum ProcessEnd {
+    Awaited(oneshot::Receiver<Option<Status>>),
+    Known(Option<Status>),
+}
+
+impl ProcessEnd {
+    /// Ready once the whole tree is gone.
+    pub(super) async fn wait(&mut self) -> Option<Status> {
+        if let Self::Awaited(told) = self {
+            *self = Self::Known(told.await.ok().flatten());
+        }
+        self.known().flatten()
+    }
+
+    pub(super) fn known(&mut self) -> Option<Option<Status>> {
+        if let Self::Awaited(told) = self {
+            match told.try_recv() {
+                Ok(status) => *self = Self::Known(status),
+                // The thread that watches it is gone, and the process with it.
+                Err(oneshot::error::TryRecvError::Closed) => *self = Self::Known(None),
+                Err(oneshot::error::TryRecvError::Empty) => return None,
+            }
+        }
+        match self {
+            Self::Known(status) => Some(*status),
+            Self::Awaited(_) => None,
+        }
+    }
+}
+
 impl Process {
     pub(super) fn start(command: &Command, isolation: Isolation) -> Result<Self, SpawnError> {
         let controls = Controls::new().map_err(SpawnError::Shim)?;
         let (tell_spawned, spawned) = mpsc::channel();
-        let (tell_gone, gone) = oneshot::channel();
+        let (tell_end, end) = oneshot::channel();
         let (tell_signal, signals) = mpsc::channel();
         let (command, watched) = (command.clone(), controls.clone());
         let is_stopped = Arc::new(AtomicBool::new(false));
@@ -59,16 +91,17 @@ impl Process {
                 Observed::Continued => tell_stopped.store(false, Ordering::SeqCst),
                 _ => {}
             });
-            let _ = tell_gone.send(ending.ok().and_then(|ending| ending.status));
+            let _ = tell_end.send(ending.ok().and_then(|ending| ending.status));
         });
         let thread = thread.map_err(SpawnError::Shim)?;
         let (isolated, root) =
             spawned.recv().map_err(|_| SpawnError::Shim(std::io::ErrorKind::BrokenPipe.into()))??;
-        Ok(Self { controls, gone, isolated, root, is_stopped, signals, thread: Some(thread) })
+        let end = ProcessEnd::Awaited(end);
+        Ok(Self { controls, end, isolated, root, is_stopped, signals, thread: Some(thread) })
     }
 
-    /// Ends the whole tree; `gone` tells when it is.
-    pub(super) fn end(&self, cause: Cause, grace: Grace) {
+    /// Asks the whole tree to end; `end` tells when it has.
+    pub(super) fn end_tree(&self, cause: Cause, grace: Grace) {
         self.controls.end(cause, grace);
     }
 
@@ -88,5 +121,23 @@ impl Drop for Process {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ProcessEnd, oneshot};
+
+    /// Asking a kernel whether its threads are busy may learn of its end, which is waited for again then.
+    #[test]
+    fn an_end_that_is_known_can_be_waited_for_again() {
+        let (tell, told) = oneshot::channel();
+        let mut end = ProcessEnd::Awaited(told);
+        assert_eq!(end.known(), None);
+        tell.send(None).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        assert_eq!(runtime.block_on(end.wait()), None);
+        assert_eq!(runtime.block_on(end.wait()), None);
+        assert_eq!(end.known(), Some(None));
     }
 }

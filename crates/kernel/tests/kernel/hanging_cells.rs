@@ -161,6 +161,14 @@ fn a_thread_that_goes_on_after_the_interrupt_is_ended_too() {
     }
 }
 
+/// It ends while it is asked whether its threads are busy.
+#[test]
+fn a_kernel_that_ends_right_after_the_interrupt_is_ended() {
+    let code = "import os\ndef leave():\n    until = time.monotonic() + 0.3\n    while time.monotonic() < until: pass\n    os._exit(3)\n\
+                try:\n    time.sleep(1000)\nfinally:\n    threading.Thread(target=leave).start()";
+    is_killed(code, |_| true);
+}
+
 /// Libraries for numbers let their threads spin for some tenths of a second before they sleep.
 #[test]
 fn a_thread_that_comes_to_its_end_after_the_interrupt_costs_no_variables() {
