@@ -242,7 +242,11 @@ enum Bench {
     /// All of them with few rounds, and one table: each figure beside a peer or a limit of the same run
     All,
     /// Reading transcripts: scaling with the file, memory, speed on a large turn
-    Transcript,
+    Transcript {
+        /// Only the speed on transcripts of this client, beside the first three; may be given several times
+        #[arg(long)]
+        agent: Vec<String>,
+    },
     /// The hook against the one git command that it runs, and against an empty program
     Hook {
         /// Rounds of each measurement
@@ -406,7 +410,7 @@ fn bench(which: Bench) -> Result<(), String> {
         Bench::All => return bench::all::run_all(matching),
         Bench::Matching => return matching(),
         Bench::Tokens => return tokens(),
-        Bench::Transcript => bench::transcript::run(),
+        Bench::Transcript { agent } => named_hosts(&agent).and_then(|hosts| bench::transcript::run(&hosts)),
         Bench::Hook { rounds } => bench::hook::run(rounds),
         Bench::Saves { rounds, files, new } => bench::saves::run(rounds, files, new),
         Bench::Serve { program, rounds } => bench::serve::run(program, rounds),

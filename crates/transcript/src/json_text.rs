@@ -241,11 +241,19 @@ impl Snippet {
     }
 }
 
-/// The ends of `text` in at most `limit` characters.
-pub(crate) fn snippet(text: &str, limit: usize) -> String {
-    let mut snippet = Snippet::new(limit);
-    snippet.push(text);
-    snippet.finish()
+/// The ends of `text` in at most `limit` characters. A text that is given away and fits is not copied.
+pub(crate) fn snippet<'a>(text: impl Into<Cow<'a, str>>, limit: usize) -> String {
+    match text.into() {
+        Cow::Owned(mut text) if text.len() <= limit => {
+            text.truncate(text.trim_end().len());
+            text
+        }
+        text => {
+            let mut snippet = Snippet::new(limit);
+            snippet.push(&text);
+            snippet.finish()
+        }
+    }
 }
 
 #[cfg(test)]

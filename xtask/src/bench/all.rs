@@ -10,7 +10,7 @@ pub(crate) fn run_all(matching: impl Fn() -> Result<(), String>) -> Result<(), S
     let benches: [Bench; 12] = [
         ("hook", || hook::run(40)),
         ("ledger", || ledger::run(&LedgerArguments::alone(40))),
-        ("transcript", transcript::run),
+        ("transcript", || transcript::run(&[])),
         ("saves", || saves::run(10, 50_000, 30_000)),
         ("serve", || serve::run(None, 30)),
         ("snapshot", || snapshot::run(7, 50_000)),

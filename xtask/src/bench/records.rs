@@ -1,5 +1,6 @@
 //! Transcripts of any size, made of records that a real client wrote.
 
+use std::collections::BTreeSet;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
@@ -12,7 +13,36 @@ pub(crate) const MEGABYTE: u64 = 1024 * 1024;
 /// Real records of one sample: a prompt, and the records of a turn that follow it.
 pub(crate) struct Records {
     pub(crate) prompt: String,
-    pub(crate) turn: Vec<String>,
+    turn: Vec<RepeatedLine>,
+}
+
+/// A line that is written again and again, as the pieces between which a name of the repetition is put: behind each of
+/// its ids, so that every call is a call of its own.
+struct RepeatedLine(Vec<String>);
+
+impl RepeatedLine {
+    fn new(line: &str, ids: &BTreeSet<String>) -> Self {
+        let written = ids.iter().map(|id| format!("\"{id}\""));
+        let ends = written
+            .flat_map(|id| line.match_indices(&id).map(|(at, id)| at + id.len() - 1).collect::<Vec<usize>>());
+        let mut ends: Vec<usize> = ends.collect();
+        ends.sort_unstable();
+        let begins = std::iter::once(0).chain(ends.iter().copied());
+        let pieces = begins.zip(ends.iter().copied().chain([line.len()]));
+        Self(pieces.filter_map(|(begin, end)| line.get(begin..end)).map(str::to_owned).collect())
+    }
+}
+
+/// What stands under the name `id` anywhere in a line.
+fn collect_ids(value: &serde_json::Value, ids: &mut BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(members) => {
+            ids.extend(members.get("id").and_then(|id| id.as_str()).map(str::to_owned));
+            members.values().for_each(|inner| collect_ids(inner, ids));
+        }
+        serde_json::Value::Array(list) => list.iter().for_each(|inner| collect_ids(inner, ids)),
+        _ => {}
+    }
 }
 
 impl Records {
@@ -30,7 +60,22 @@ impl Records {
             }
         }
         let prompt = prompt.ok_or("the samples hold no prompt")?;
-        Ok(Self { prompt, turn })
+        Ok(Self::new(Agent::Claude, prompt, &turn))
+    }
+
+    fn new(host: Agent, prompt: String, turn: &[String]) -> Self {
+        let mut ids = BTreeSet::new();
+        for line in turn.iter().filter_map(|line| serde_json::from_str(line).ok()) {
+            collect_ids(&line, &mut ids);
+        }
+        // A call has its own name for its id in some hosts.
+        let session = format!("{prompt}\n{}\n", turn.join("\n"));
+        let options = Options { agent: Some(host), ..Options::default() };
+        ids.extend(
+            transcript::read_bytes(session.as_bytes(), &options).calls.into_iter().map(|call| call.id),
+        );
+        ids.remove("");
+        Self { prompt, turn: turn.iter().map(|line| RepeatedLine::new(line, &ids)).collect() }
     }
 
     /// Those of the largest sample of a host: the last prompt, and everything of the session that is none.
@@ -47,11 +92,16 @@ impl Records {
         let (prompts, turn): (Vec<&str>, Vec<&str>) = text.lines().partition(is_prompt);
         let prompt =
             prompts.last().ok_or_else(|| format!("the sample of {} holds no prompt", host.name()))?;
-        Ok(Self { prompt: (*prompt).to_owned(), turn: turn.into_iter().map(str::to_owned).collect() })
+        let turn: Vec<String> = turn.into_iter().map(str::to_owned).collect();
+        Ok(Self::new(host, (*prompt).to_owned(), &turn))
     }
 
-    /// A transcript of `size` bytes whose last turn takes `last_turn` of them. Ids are made anew in every
-    /// repetition, so that every call is a call of its own.
+    /// The records behind the prompt, with ids that have this name behind them.
+    pub(crate) fn turn(&self, name: &str) -> impl Iterator<Item = String> {
+        self.turn.iter().map(move |RepeatedLine(pieces)| pieces.join(name))
+    }
+
+    /// A transcript of `size` bytes whose last turn takes `last_turn` of them.
     pub(crate) fn write(&self, path: &Path, size: u64, last_turn: u64) -> Result<(), String> {
         if path.metadata().is_ok_and(|metadata| metadata.len().abs_diff(size) < 64 * 1024) {
             return Ok(());
@@ -67,12 +117,12 @@ impl Records {
                 }
                 began = true;
                 repetition += 1;
-                let id = format!("toolu_{repetition:04x}_");
-                for line in &self.turn {
+                let number = format!("{repetition:05x}");
+                for line in self.turn(&number) {
                     if writer.written >= end {
                         break;
                     }
-                    writer.line(&line.replace("toolu_mock_", &id))?;
+                    writer.line(&line)?;
                 }
             }
         }

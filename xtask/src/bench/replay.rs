@@ -95,8 +95,9 @@ fn write(path: &Path, records: &Records, number: u64) -> std::io::Result<()> {
     let mut turn = 0_u32;
     while written < FILE {
         turn += 1;
-        for line in std::iter::once(&records.prompt).chain(&records.turn) {
-            let line = renamed(line, &format!("{number:04x}-{turn:08x}"));
+        let name = format!("{number:04x}-{turn:08x}");
+        for line in std::iter::once(records.prompt.clone()).chain(records.turn(&name)) {
+            let line = of_prompt(line, &name);
             writer.write_all(line.as_bytes())?;
             writer.write_all(b"\n")?;
             written += line.len() as u64 + 1;
@@ -105,10 +106,9 @@ fn write(path: &Path, records: &Records, number: u64) -> std::io::Result<()> {
     writer.flush()
 }
 
-/// With ids that no other turn has.
-fn renamed(line: &str, name: &str) -> String {
+/// With the id of a prompt that no other turn has.
+fn of_prompt(line: String, name: &str) -> String {
     const PROMPT_ID: &str = r#""promptId":""#;
-    let line = line.replace("toolu_mock_", &format!("toolu_{name}_"));
     match line.split_once(PROMPT_ID) {
         Some((before, rest)) => {
             let after = rest.split_once('"').map(|(_, after)| after).unwrap_or_default();

@@ -455,7 +455,7 @@ fn patch_call(at: Option<Timestamp>) -> Call {
 }
 
 fn said(text: String, at: Option<Timestamp>) -> Record {
-    Record::of(Entry::Said(Said { text: json_text::snippet(&text, LAST_TEXT), at }))
+    Record::of(Entry::Said(Said { text: json_text::snippet(text, LAST_TEXT), at }))
 }
 
 fn succeeded(success: bool) -> Outcome {

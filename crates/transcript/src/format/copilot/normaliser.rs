@@ -242,7 +242,7 @@ fn assistant_message(line: EventLine<'_, AssistantMessage<'_>>) -> Record {
     record.turn = message.originating_message_id.as_ref().map(Text::owned).filter(|_| subagent.is_none());
     let said = content::string(message.content).unwrap_or_default();
     if subagent.is_none() && !said.trim().is_empty() {
-        let text = json_text::snippet(&said, LAST_TEXT);
+        let text = json_text::snippet(said, LAST_TEXT);
         record.entries.push(Entry::Said(Said { text, at: line.timestamp }));
     }
     for request in &message.tool_requests {

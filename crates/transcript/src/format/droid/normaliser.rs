@@ -97,13 +97,12 @@ fn user(line: &DroidLine<'_>) -> Record {
     let mut record = Record::bookkeeping();
     let results = line.blocks().iter().filter(|block| block.kind.as_str() == "tool_result");
     for block in results {
-        let told = content::string(block.content);
-        record.entries.extend(told.as_deref().and_then(|told| task(told, LAUNCHED)).map(Entry::Launched));
+        record.entries.extend(task(block.content, LAUNCHED).map(Entry::Launched));
         record.entries.push(result(line, block).into());
     }
     if line.message.visibility.is_some() {
-        let told = line.blocks().iter().filter_map(|block| content::string(block.text));
-        record.entries.extend(told.filter_map(|told| task(&told, ENDED)).map(Entry::Answered));
+        let ended = line.blocks().iter().filter_map(|block| task(block.text, ENDED));
+        record.entries.extend(ended.map(Entry::Answered));
         return record;
     }
     if !record.entries.is_empty() {
@@ -127,16 +126,16 @@ fn user(line: &DroidLine<'_>) -> Record {
 fn assistant(line: &DroidLine<'_>) -> Record {
     let mut record = Record::bookkeeping();
     let said =
-        |text: &str| Entry::Said(Said { text: json_text::snippet(text, LAST_TEXT), at: line.timestamp });
+        |text: String| Entry::Said(Said { text: json_text::snippet(text, LAST_TEXT), at: line.timestamp });
     if let Content::Text(text) = &line.message.content {
-        record.entries.push(said(text.as_str()));
+        record.entries.push(said(text.owned()));
     }
     let text = |text: &Option<Text<'_>>| text.as_ref().map(Text::owned).unwrap_or_default();
     for block in line.blocks() {
         match block.kind.as_str() {
             "text" => {
                 let told = content::string(block.text).unwrap_or_default();
-                record.entries.extend((!told.trim().is_empty()).then(|| said(&told)));
+                record.entries.extend((!told.trim().is_empty()).then(|| said(told)));
             }
             "tool_use" => {
                 let mut call = calls::call(text(&block.id), text(&block.name), block.input);
@@ -151,8 +150,10 @@ fn assistant(line: &DroidLine<'_>) -> Record {
 }
 
 /// The sub-agent that a message of the client is about, if it begins so.
-fn task(told: &str, begin: &str) -> Option<String> {
-    let named = told.strip_prefix(begin)?.trim_start().strip_prefix("task_id: ")?;
+fn task(told: Option<RawJson<'_>>, begin: &str) -> Option<String> {
+    let behind = content::literal(told)?.strip_prefix('"')?.strip_prefix(begin)?;
+    let behind = json_text::decode(behind);
+    let named = behind.trim_start().strip_prefix("task_id: ")?;
     named.lines().next().map(|id| id.trim().to_owned())
 }
 

@@ -176,7 +176,7 @@ fn gemini(line: &GeminiLine<'_>) -> Record {
     }
     let at = || line.timestamp;
     if !said.trim().is_empty() {
-        record.entries.push(Entry::Said(Said { text: json_text::snippet(&said, LAST_TEXT), at: at() }));
+        record.entries.push(Entry::Said(Said { text: json_text::snippet(said, LAST_TEXT), at: at() }));
     }
     for tool_call in line.tool_calls.iter().flatten() {
         let text = |text: &Option<Text<'_>>| text.as_ref().map(Text::owned).unwrap_or_default();

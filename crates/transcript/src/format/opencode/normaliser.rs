@@ -10,7 +10,7 @@ use crate::entry::{
 };
 use crate::file_edit::FileEdit;
 use crate::format::content;
-use crate::json_reader::{self, RawJson};
+use crate::json_reader::{self, IfReadable, RawJson};
 use crate::json_text::{self, Text};
 use crate::model::{Call, Kind, Outcome};
 
@@ -21,7 +21,7 @@ struct MessageLine<'a> {
     #[serde(borrow)]
     info: MessageInfo<'a>,
     #[serde(borrow, default)]
-    parts: Vec<RawJson<'a>>,
+    parts: Vec<IfReadable<MessagePart<'a>>>,
 }
 
 #[derive(Deserialize)]
@@ -81,7 +81,7 @@ struct MessagePart<'a> {
     #[serde(borrow, rename = "callID")]
     call: Option<Text<'a>>,
     #[serde(borrow)]
-    state: Option<ToolState<'a>>,
+    state: Option<Box<ToolState<'a>>>,
     tokens: Option<MessageTokens>,
     /// Of a sub-agent that the person called.
     #[serde(borrow)]
@@ -94,13 +94,13 @@ struct ToolState<'a> {
     #[serde(borrow)]
     status: Text<'a>,
     #[serde(borrow)]
-    input: Option<RawJson<'a>>,
+    input: IfReadable<ToolInput<'a>>,
     #[serde(borrow)]
     output: Option<RawJson<'a>>,
     #[serde(borrow)]
     error: Option<RawJson<'a>>,
     #[serde(borrow)]
-    metadata: Option<RawJson<'a>>,
+    metadata: IfReadable<ToolMetadata<'a>>,
     time: Option<Times>,
 }
 
@@ -131,7 +131,7 @@ struct ToolMetadata<'a> {
     #[serde(borrow)]
     exists: Option<RawJson<'a>>,
     #[serde(borrow)]
-    files: Option<RawJson<'a>>,
+    files: IfReadable<Vec<PatchedFile<'a>>>,
     /// Of a sub-agent.
     #[serde(borrow)]
     session_id: Option<RawJson<'a>>,
@@ -174,13 +174,16 @@ struct CachedTokens {
 /// What one message says.
 pub(super) fn record(line: &str) -> Record {
     let Ok(message) = json_reader::from_str::<MessageLine<'_>>(line) else { return Record::not_understood() };
-    let parts =
-        message.parts.iter().filter_map(|part| json_reader::from_str::<MessagePart<'_>>(part.get()).ok());
-    let parts: Vec<MessagePart<'_>> = parts.collect();
     match message.info.role.as_str() {
-        "user" => user(&message, &parts),
-        "assistant" => assistant(&message.info, &parts),
+        "user" => user(&message),
+        "assistant" => assistant(&message),
         _ => Record::not_understood(),
+    }
+}
+
+impl<'a> MessageLine<'a> {
+    fn parts(&self) -> impl Iterator<Item = &MessagePart<'a>> {
+        self.parts.iter().filter_map(|part| part.0.as_ref())
     }
 }
 
@@ -188,19 +191,20 @@ fn instant(milliseconds: Option<i64>) -> Option<Timestamp> {
     Timestamp::from_millisecond(milliseconds?).ok()
 }
 
-fn user(message: &MessageLine<'_>, parts: &[MessagePart<'_>]) -> Record {
+fn user(message: &MessageLine<'_>) -> Record {
     let at = message.info.time.as_ref().and_then(|time| instant(time.created));
     let texts = |is_synthetic: bool| {
-        let texts =
-            parts.iter().filter(move |part| part.kind.as_str() == "text" && part.synthetic == is_synthetic);
+        let texts = message
+            .parts()
+            .filter(move |part| part.kind.as_str() == "text" && part.synthetic == is_synthetic);
         let said: Vec<String> =
             texts.filter(|part| !part.ignored).filter_map(|part| content::string(part.text)).collect();
         said.join("\n")
     };
-    let asked = parts.iter().filter(|part| part.kind.as_str() == "subtask");
+    let asked = message.parts().filter(|part| part.kind.as_str() == "subtask");
     let asked: Vec<String> = asked.filter_map(|part| content::string(part.prompt)).collect();
     let typed = format!("{}{}", texts(false), asked.join("\n"));
-    let has_attachment = parts.iter().any(|part| part.kind.as_str() == "file" && !part.synthetic);
+    let has_attachment = message.parts().any(|part| part.kind.as_str() == "file" && !part.synthetic);
     if typed.trim().is_empty() && !has_attachment {
         return told(texts(true));
     }
@@ -226,16 +230,17 @@ fn told(text: String) -> Record {
     }
 }
 
-fn assistant(info: &MessageInfo<'_>, parts: &[MessagePart<'_>]) -> Record {
+fn assistant(message: &MessageLine<'_>) -> Record {
+    let info = &message.info;
     let mut record = Record::bookkeeping();
     let made = info.time.as_ref().and_then(|time| instant(time.created));
-    for part in parts {
+    for part in message.parts() {
         let began = part.time.as_ref().and_then(|time| instant(time.start)).or(made);
         match part.kind.as_str() {
             "text" if !part.ignored => {
                 let text = part.text.map(|text| json_text::decode(text.get())).unwrap_or_default();
                 if !text.trim().is_empty() {
-                    let text = json_text::snippet(&text, LAST_TEXT);
+                    let text = json_text::snippet(text, LAST_TEXT);
                     record.entries.push(Entry::Said(Said { text, at: began }));
                 }
             }
@@ -264,8 +269,9 @@ fn assistant(info: &MessageInfo<'_>, parts: &[MessagePart<'_>]) -> Record {
 
 fn tool(info: &MessageInfo<'_>, part: &MessagePart<'_>, made: Option<Timestamp>, entries: &mut Vec<Entry>) {
     let (Some(name), Some(state)) = (&part.tool, &part.state) else { return };
-    let input: ToolInput<'_> = read(state.input);
-    let metadata: ToolMetadata<'_> = read(state.metadata);
+    let (no_input, no_metadata) = Default::default();
+    let input = state.input.0.as_ref().unwrap_or(&no_input);
+    let metadata = state.metadata.0.as_ref().unwrap_or(&no_metadata);
     let kind = match name.as_str() {
         "bash" => Kind::Shell,
         "read" => Kind::Read,
@@ -283,7 +289,7 @@ fn tool(info: &MessageInfo<'_>, part: &MessagePart<'_>, made: Option<Timestamp>,
             let started_in = info.path.as_ref().and_then(|path| path.cwd.as_ref()).map(Text::owned);
             call.cwd = content::string(input.workdir).or(started_in);
         }
-        Kind::Read | Kind::Edit | Kind::Write => named_files(&mut call, &input, &metadata),
+        Kind::Read | Kind::Edit | Kind::Write => named_files(&mut call, input, metadata),
         Kind::Other => {}
     }
     entries.push(call.into());
@@ -327,10 +333,9 @@ fn tool(info: &MessageInfo<'_>, part: &MessagePart<'_>, made: Option<Timestamp>,
 
 /// The files of a call, and what became of their texts.
 fn named_files(call: &mut Call, input: &ToolInput<'_>, metadata: &ToolMetadata<'_>) {
-    let files: Vec<PatchedFile<'_>> = read(metadata.files);
     let path = content::string(input.file_path);
     let mut paths: Vec<String> = path.iter().cloned().collect();
-    for file in &files {
+    for file in metadata.files.0.iter().flatten() {
         let moved = file.move_path.as_ref().or(file.file_path.as_ref()).map(Text::owned);
         let Some(path) = moved.filter(|path| !paths.contains(path)) else { continue };
         if file.kind.as_ref().is_some_and(|kind| kind.as_str() == "add") {
@@ -361,10 +366,6 @@ fn named_files(call: &mut Call, input: &ToolInput<'_>, metadata: &ToolMetadata<'
 /// The lines of a unified diff that say what changes.
 fn patched_lines(patch: &str) -> impl Iterator<Item = &str> {
     patch.lines().skip_while(|line| !line.starts_with("@@"))
-}
-
-fn read<'a, T: Default + Deserialize<'a>>(value: Option<RawJson<'a>>) -> T {
-    value.and_then(|value| json_reader::from_str(value.get()).ok()).unwrap_or_default()
 }
 
 fn is(value: Option<RawJson<'_>>, expected: &str) -> bool {

@@ -158,7 +158,7 @@ fn assistant(line: &QwenLine<'_>) -> Record {
     let mut record = Record::bookkeeping();
     let said = line.said();
     if !said.trim().is_empty() {
-        let text = json_text::snippet(&said, LAST_TEXT);
+        let text = json_text::snippet(said, LAST_TEXT);
         record.entries.push(Entry::Said(Said { text, at: line.timestamp }));
     }
     let text = |text: &Option<Text<'_>>| text.as_ref().map(Text::owned).unwrap_or_default();
