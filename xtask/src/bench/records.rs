@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use transcript::{Agent, Options};
 
@@ -45,12 +45,17 @@ fn collect_ids(value: &serde_json::Value, ids: &mut BTreeSet<String>) {
     }
 }
 
+fn samples_of(host: Agent) -> PathBuf {
+    root().join("crates/transcript/tests/samples").join(host.name())
+}
+
 impl Records {
     pub(crate) fn load() -> Result<Self, String> {
+        let host = Agent::default();
         let mut turn = Vec::new();
         let mut prompt = None;
         for sample in ["2.1.325-at-stop-slowhook.jsonl", "2.1.325-bash.jsonl"] {
-            let path = root().join("crates/transcript/tests/samples/claude").join(sample);
+            let path = samples_of(host).join(sample);
             let text = fs_err::read_to_string(path).map_err(|error| error.to_string())?;
             for line in text.lines() {
                 match line.contains(r#""promptSource""#) {
@@ -60,7 +65,7 @@ impl Records {
             }
         }
         let prompt = prompt.ok_or("the samples hold no prompt")?;
-        Ok(Self::new(Agent::Claude, prompt, &turn))
+        Ok(Self::new(host, prompt, &turn))
     }
 
     fn new(host: Agent, prompt: String, turn: &[String]) -> Self {
@@ -80,8 +85,7 @@ impl Records {
 
     /// Those of the largest sample of a host: the last prompt, and everything of the session that is none.
     pub(crate) fn of_host(host: Agent) -> Result<Self, String> {
-        let folder = root().join("crates/transcript/tests/samples").join(host.name());
-        let entries = fs_err::read_dir(folder).map_err(|error| error.to_string())?;
+        let entries = fs_err::read_dir(samples_of(host)).map_err(|error| error.to_string())?;
         let samples = entries.filter_map(|entry| Some(entry.ok()?.path()));
         let lines = samples.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
         let largest = lines.max_by_key(|path| path.metadata().map_or(0, |found| found.len()));

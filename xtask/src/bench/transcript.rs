@@ -127,8 +127,8 @@ fn large_turn(path: &Path) -> Result<Row, String> {
     ))
 }
 
-/// The first ones whose transcripts were read: the others are to be read as fast as these.
-const FIRST_HOSTS: [Agent; 3] = [Agent::Claude, Agent::Gemini, Agent::Codex];
+/// So many of the table were the first whose transcripts were read: those of the others are to be read as fast.
+const FIRST_HOSTS: usize = 3;
 
 /// The same of every host whose transcripts are read, each in records of its own samples.
 fn each_host(folder: &Path, hosts: &[Agent]) -> Result<Vec<Row>, String> {
@@ -154,13 +154,13 @@ fn each_host(folder: &Path, hosts: &[Agent]) -> Result<Vec<Row>, String> {
         Ok::<_, String>(measured)
     };
     let mut slowest = 0.0_f64;
-    for host in FIRST_HOSTS {
-        slowest = slowest.max(measured(host)?.ours);
+    let (first, later) = Agent::ALL.split_at(FIRST_HOSTS);
+    for host in first {
+        slowest = slowest.max(measured(*host)?.ours);
     }
     let mut rows = Vec::new();
-    let is_later = |host: &Agent| transcript::is_read(*host) && !FIRST_HOSTS.contains(host);
-    for host in hosts.iter().copied().filter(is_later) {
-        let ours = measured(host)?.ours;
+    for host in later.iter().filter(|host| hosts.contains(host) && transcript::is_read(**host)) {
+        let ours = measured(*host)?.ours;
         let name = format!("a turn of {} MB of {}", HOST_TURN / MEGABYTE, host.name());
         rows.push(Row::times(name, nanoseconds(ours), "slowest of the first", nanoseconds(slowest), 1.0));
     }
