@@ -6,6 +6,7 @@ pub(crate) mod checkpoint;
 pub(crate) mod clients;
 pub(crate) mod cluster;
 pub(crate) mod hook;
+mod host_sample;
 pub(crate) mod kernel;
 pub(crate) mod ledger;
 mod peers;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use transcript::{Agent, Options};
 
-use crate::root;
+use super::host_sample::samples_of;
 
 pub(crate) const MEGABYTE: u64 = 1024 * 1024;
 
@@ -45,10 +45,6 @@ fn collect_ids(value: &serde_json::Value, ids: &mut BTreeSet<String>) {
     }
 }
 
-fn samples_of(host: Agent) -> PathBuf {
-    root().join("crates/transcript/tests/samples").join(host.name())
-}
-
 impl Records {
     pub(crate) fn load() -> Result<Self, String> {
         let host = Agent::default();
@@ -68,7 +64,7 @@ impl Records {
         Ok(Self::new(host, prompt, &turn))
     }
 
-    fn new(host: Agent, prompt: String, turn: &[String]) -> Self {
+    pub(crate) fn new(host: Agent, prompt: String, turn: &[String]) -> Self {
         let mut ids = BTreeSet::new();
         for line in turn.iter().filter_map(|line| serde_json::from_str(line).ok()) {
             collect_ids(&line, &mut ids);
@@ -81,23 +77,6 @@ impl Records {
         );
         ids.remove("");
         Self { prompt, turn: turn.iter().map(|line| RepeatedLine::new(line, &ids)).collect() }
-    }
-
-    /// Those of the largest sample of a host: the last prompt, and everything of the session that is none.
-    pub(crate) fn of_host(host: Agent) -> Result<Self, String> {
-        let entries = fs_err::read_dir(samples_of(host)).map_err(|error| error.to_string())?;
-        let samples = entries.filter_map(|entry| Some(entry.ok()?.path()));
-        let lines = samples.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
-        let largest = lines.max_by_key(|path| path.metadata().map_or(0, |found| found.len()));
-        let largest = largest.ok_or_else(|| format!("{} has no sample", host.name()))?;
-        let text = fs_err::read_to_string(largest).map_err(|error| error.to_string())?;
-        let options = Options { agent: Some(host), ..Options::default() };
-        let is_prompt = |line: &&str| transcript::read_bytes(line.as_bytes(), &options).turn.is_some();
-        let (prompts, turn): (Vec<&str>, Vec<&str>) = text.lines().partition(is_prompt);
-        let prompt =
-            prompts.last().ok_or_else(|| format!("the sample of {} holds no prompt", host.name()))?;
-        let turn: Vec<String> = turn.into_iter().map(str::to_owned).collect();
-        Ok(Self::new(host, (*prompt).to_owned(), &turn))
     }
 
     /// The records behind the prompt, with ids that have this name behind them.

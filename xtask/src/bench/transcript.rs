@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use transcript::Agent;
 
+use super::host_sample::HostSample;
 use super::records::{MEGABYTE, Records};
 use super::row::Row;
 use super::{milliseconds, percentile};
@@ -16,6 +17,9 @@ use crate::{release, root};
 const LAST_TURN: u64 = 200 * 1024;
 const LARGE_TURN: u64 = 30 * MEGABYTE;
 const HOST_TURN: u64 = 16 * MEGABYTE;
+/// As long as a turn may be without any output being searched for summaries before somebody asks: how much of a turn is
+/// output differs between the samples.
+const UNSEARCHED_TURN: u64 = 480 * 1024;
 const ROUNDS: usize = 41;
 
 /// The whole, or how fast the transcripts of these hosts are read.
@@ -105,7 +109,7 @@ fn large_turn(path: &Path) -> Result<Row, String> {
     let Measured { ours, values, newlines, calls } = Measured::of(path)?;
     let size = path.metadata().map_err(|error| error.to_string())?.len() as f64;
     println!(
-        "\nA turn of {:.0} MB with {calls} calls, read whole (best of 9 rounds in turns):\n",
+        "\nA turn of {:.0} MB with {calls} calls, read whole (the best of many rounds in turns):\n",
         size / MEGABYTE as f64
     );
     println!("| way | time | speed | against `Value` |");
@@ -130,42 +134,58 @@ fn large_turn(path: &Path) -> Result<Row, String> {
 /// So many of the table were the first whose transcripts were read: those of the others are to be read as fast.
 const FIRST_HOSTS: usize = 3;
 
-/// The same of every host whose transcripts are read, each in records of its own samples.
+/// The same of every host whose transcripts are read, each in records of its own samples: as they are, and with outputs so
+/// long that a call takes as many bytes in all of them. Samples differ most in that, and a call costs more than a byte.
 fn each_host(folder: &Path, hosts: &[Agent]) -> Result<Vec<Row>, String> {
-    println!(
-        "\nA turn of {} MB in the records of each host (best of 9 rounds in turns):\n",
-        HOST_TURN / MEGABYTE
-    );
-    println!("| host | time | speed | against `Value` | calls |");
+    let (first, later) = Agent::ALL.split_at(FIRST_HOSTS);
+    let is_later = |host: &&Agent| hosts.contains(host) && transcript::is_read(**host);
+    let mut samples = Vec::new();
+    for host in first.iter().chain(later.iter().filter(is_later)) {
+        samples.push((*host, HostSample::load(*host)?));
+    }
+    let megabytes = HOST_TURN / MEGABYTE;
+    println!("\nA turn of {megabytes} MB in the records of each host (the best of many rounds in turns):");
+    measure_samples(folder, "recorded", HOST_TURN, &samples)?;
+    let longest = samples.iter().map(|(_, sample)| sample.bytes_per_call()).max().unwrap_or_default();
+    let kilobytes = UNSEARCHED_TURN / 1024;
+    println!("\nA turn of {kilobytes} KB with longer outputs, {longest} bytes a call in each:");
+    let lengthened =
+        samples.into_iter().filter_map(|(host, sample)| Some((host, sample.lengthened(longest)?)));
+    let took = measure_samples(folder, "lengthened", UNSEARCHED_TURN, &lengthened.collect::<Vec<_>>())?;
+    println!("\nLimit: with longer outputs as fast as the slowest of the first three.");
+    let (first, later): (Vec<_>, Vec<_>) = took.into_iter().partition(|(host, _)| first.contains(host));
+    let slowest = first.iter().map(|(_, took)| *took).fold(0.0, f64::max);
+    let row = |(host, took): &(Agent, f64)| {
+        let name = format!("a turn of {kilobytes} KB of {}", host.name());
+        Row::times(name, nanoseconds(*took), "slowest of the first", nanoseconds(slowest), 1.0)
+    };
+    Ok(later.iter().map(row).collect())
+}
+
+/// Prints a table; how long each took, in nanoseconds.
+fn measure_samples(
+    folder: &Path,
+    kind: &str,
+    size: u64,
+    samples: &[(Agent, HostSample)],
+) -> Result<Vec<(Agent, f64)>, String> {
+    println!("\n| host | time | speed | against `Value` | calls |");
     println!("|---|---|---|---|---|");
-    let measured = |host: Agent| {
-        let path = folder.join(format!("turn-{}.jsonl", host.name()));
-        Records::of_host(host)?.write(&path, HOST_TURN, HOST_TURN)?;
-        let measured = Measured::of(&path)?;
+    let mut took = Vec::new();
+    for (host, sample) in samples {
+        let path = folder.join(format!("turn-{kind}-{}.jsonl", host.name()));
+        sample.records().write(&path, size, size)?;
+        let Measured { ours, values, calls, .. } = Measured::of(&path)?;
         let size = path.metadata().map_err(|error| error.to_string())?.len() as f64;
-        let Measured { ours, values, calls, .. } = measured;
+        let (name, milliseconds) = (host.name(), ours / 1e6);
         println!(
-            "| {} | {:.1} ms | {:.2} GB/s | {:.1} × | {calls} |",
-            host.name(),
-            ours / 1e6,
+            "| {name} | {milliseconds:.2} ms | {:.2} GB/s | {:.1} × | {calls} |",
             size / ours,
             values / ours
         );
-        Ok::<_, String>(measured)
-    };
-    let mut slowest = 0.0_f64;
-    let (first, later) = Agent::ALL.split_at(FIRST_HOSTS);
-    for host in first {
-        slowest = slowest.max(measured(*host)?.ours);
+        took.push((*host, ours));
     }
-    let mut rows = Vec::new();
-    for host in later.iter().filter(|host| hosts.contains(host) && transcript::is_read(**host)) {
-        let ours = measured(*host)?.ours;
-        let name = format!("a turn of {} MB of {}", HOST_TURN / MEGABYTE, host.name());
-        rows.push(Row::times(name, nanoseconds(ours), "slowest of the first", nanoseconds(slowest), 1.0));
-    }
-    println!("\nLimit: as fast as the slowest of the first three.");
-    Ok(rows)
+    Ok(took)
 }
 
 /// What `measure turn` prints, in nanoseconds.
