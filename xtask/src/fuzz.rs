@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-use crate::process::{self, cargo_command};
+use crate::process::{self, called_by_hand, cargo_command};
 use crate::root;
 use crate::steps::Done;
 
@@ -17,10 +17,15 @@ const INSTRUMENTATION: &str = "--cfg fuzzing -Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-trace-compares \
     -Cdebug-assertions";
 
-/// Builds every target and lets each run for so many seconds, one on each processor, beginning with the kept corpus.
+/// Builds every target, and lets each run.
 pub(crate) fn all(seconds: u32) -> Result<Done, String> {
+    build()?;
+    run_all(seconds)
+}
+
+/// Lets each target run for so many seconds, one on each processor, beginning with the kept corpus.
+pub(crate) fn run_all(seconds: u32) -> Result<Done, String> {
     let folder = root().join("fuzz");
-    build(&folder)?;
     let targets = Mutex::new(targets(&folder)?.into_iter());
     let next = || targets.lock().ok()?.next();
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
@@ -34,9 +39,11 @@ pub(crate) fn all(seconds: u32) -> Result<Done, String> {
     Ok(Done::Passed)
 }
 
-fn build(folder: &Path) -> Result<(), String> {
-    let mut build = cargo_command();
-    build.current_dir(folder).env("RUSTFLAGS", INSTRUMENTATION);
+/// Builds every target, in the time that others leave.
+pub(crate) fn build() -> Result<(), String> {
+    let folder = root().join("fuzz");
+    let mut build = called_by_hand("nice");
+    build.arg(cargo_command().get_program()).current_dir(&folder).env("RUSTFLAGS", INSTRUMENTATION);
     // An explicit target keeps the instrumentation away from build scripts and procedural macros.
     build
         .args(["build", "--release", "--quiet", "--target", TARGET, "--target-dir"])

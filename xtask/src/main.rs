@@ -482,12 +482,19 @@ fn test() -> Result<(), String> {
     steps.run("labelled turns", || {
         process::run(process::test_target("gate").args(["corpus", "--", "--nocapture"]))
     });
-    steps.run("runs on a cluster", || cluster::test_slurm(&[], &["run::cluster"], &[]));
-    steps.run("real clients", || clients::test(Generation::Current, Extent::Sample, &Agent::ALL));
-    steps.run("a database and a bucket", || cluster::test_stores(&[]));
-    steps.run("packages, installed", trial::sample);
-    steps.run("tidy", tidy::check);
-    steps.run("fuzzing sample", || fuzz::all(FUZZ_SAMPLE));
+    std::thread::scope(|scope| {
+        // These steps wait for servers and clients for most of their time.
+        let building = scope.spawn(fuzz::build);
+        steps.run("runs on a cluster", || cluster::test_slurm(&[], &["run::cluster"], &[]));
+        steps.run("real clients", || clients::test(Generation::Current, Extent::Sample, &Agent::ALL));
+        steps.run("a database and a bucket", || cluster::test_stores(&[]));
+        steps.run("packages, installed", trial::sample);
+        steps.run("tidy", tidy::check);
+        steps.run("fuzzing sample", || {
+            building.join().unwrap_or_else(|_| Err("the build panicked".to_owned()))?;
+            fuzz::run_all(FUZZ_SAMPLE)
+        });
+    });
     steps.finish()
 }
 
