@@ -58,7 +58,7 @@ impl HostSample {
     /// With so much more in every output that a call takes so many bytes; nothing if the sample shows no output.
     pub(crate) fn lengthened(mut self, bytes_per_call: usize) -> Option<Self> {
         let missing = bytes_per_call.saturating_sub(self.bytes_per_call()) * self.calls;
-        let places: Vec<Vec<Place>> = self.turn.iter().map(|line| self.places(line)).collect();
+        let places: Vec<Vec<InsertionPoint>> = self.turn.iter().map(|line| self.places(line)).collect();
         let more = missing.checked_div(places.iter().map(Vec::len).sum())?;
         for (line, places) in self.turn.iter_mut().zip(places) {
             for place in places.iter().rev() {
@@ -71,7 +71,7 @@ impl HostSample {
     }
 
     /// Where in a line outputs can be continued: behind a blank in their middle, which is no part of an escape.
-    fn places(&self, line: &str) -> Vec<Place> {
+    fn places(&self, line: &str) -> Vec<InsertionPoint> {
         let mut places = Vec::new();
         for output in &self.outputs {
             let once = escaped(output);
@@ -82,7 +82,8 @@ impl HostSample {
                 let blanks = written.match_indices(' ').map(|(at, _)| at + 1);
                 let Some(blank) = blanks.min_by_key(|at| at.abs_diff(middle)) else { continue };
                 places.extend(
-                    line.match_indices(written.as_str()).map(|(at, _)| Place { at: at + blank, line_end }),
+                    line.match_indices(written.as_str())
+                        .map(|(at, _)| InsertionPoint { at: at + blank, line_end }),
                 );
             }
         }
@@ -98,7 +99,7 @@ impl HostSample {
 
 /// A place in a line of JSON, and how the end of a line is written there.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct InsertionPoint {
     at: usize,
     line_end: &'static str,
 }
