@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use change_set::BytePath;
 use files::atomic_file::{self, Replaced};
 use files::{FileError, Links, regular_file};
-use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{BrokenLink, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -396,12 +396,15 @@ impl Heading {
     }
 }
 
-/// Those that divide the file: not the ones in quotes, lists or code blocks.
+/// Those that divide the file: not the ones in quotes, lists or code blocks. What a heading says depends on nothing outside
+/// of it: every `[reference]` is a link, also without its definition, which may come and go with a section.
 fn headings(text: &str) -> Vec<Heading> {
     let mut found: Vec<Heading> = Vec::new();
     let mut depth = 0;
     let mut inside = false;
-    for (event, range) in Parser::new_ext(text, Options::empty()).into_offset_iter() {
+    let defined = |_: BrokenLink<'_>| Some(("".into(), "".into()));
+    let parser = Parser::new_with_broken_link_callback(text, Options::empty(), Some(defined));
+    for (event, range) in parser.into_offset_iter() {
         match event {
             Event::Start(Tag::Heading { level, .. }) => {
                 if depth == 0 {
@@ -416,7 +419,12 @@ fn headings(text: &str) -> Vec<Heading> {
                 depth -= 1;
                 inside = false;
             }
-            Event::Start(_) => depth += 1,
+            Event::Start(tag) => {
+                if let Some(heading) = found.last_mut().filter(|_| inside && is_reference(&tag)) {
+                    heading.text.push('[');
+                }
+                depth += 1;
+            }
             Event::End(_) => depth -= 1,
             Event::Text(words) | Event::Code(words) if inside => {
                 if let Some(heading) = found.last_mut() {
@@ -432,6 +440,12 @@ fn headings(text: &str) -> Vec<Heading> {
         }
     }
     found
+}
+
+/// A link to somewhere else in the text.
+fn is_reference(tag: &Tag<'_>) -> bool {
+    let (Tag::Link { link_type, .. } | Tag::Image { link_type, .. }) = tag else { return false };
+    !matches!(link_type, LinkType::Inline | LinkType::Autolink | LinkType::Email)
 }
 
 /// The same text, with a letter for each byte that is no UTF-8, so that positions stay.

@@ -236,6 +236,34 @@ fn a_folder_that_leads_out_is_refused_and_a_missing_one_is_made() {
     assert_eq!(text(&root.join("docs/new/NOTES.md")), "## Last Session\n\nnew\n");
 }
 
+/// A definition behind the section made a link of what stands in a heading before it, and another section ours.
+#[test]
+fn a7_what_a_heading_says_depends_on_no_definition() {
+    for (heading, is_ours) in [
+        ("## Last Session[x]: y", true),
+        ("## Last Session ![x]", true),
+        ("## **Last Session [x**]", false),
+        ("## [Last Session]", false),
+        ("## [Last Session][x]", false),
+        ("## [Last Session](notes.md)", true),
+        ("## Last [Sess][x]ion", false),
+    ] {
+        for definition in ["", "\n[x]: y\n[Last Session]: y\n"] {
+            let file = format!("{heading}\nold\n\n# Other\n{definition}");
+            let now = notes::with_section(file.as_bytes(), "new").unwrap();
+            let now = String::from_utf8(now).unwrap();
+            let expected = match is_ours {
+                true => format!("## Last Session\n\nnew\n\n# Other\n{definition}"),
+                false => format!("{file}\n## Last Session\n\nnew\n"),
+            };
+            assert_eq!(now, expected, "{heading}");
+        }
+    }
+    let file = b"## Last Session[x]: y\n## Last Session\n[x]: y\n";
+    let once = notes::with_section(file, "[x]: y\n").unwrap();
+    assert!(notes::with_section(&once, "new").is_some());
+}
+
 /// Pieces that Markdown reads in different ways, put together at random.
 fn markdown() -> impl Strategy<Value = Vec<u8>> {
     let pieces: Vec<&'static [u8]> = vec![
@@ -261,6 +289,8 @@ fn markdown() -> impl Strategy<Value = Vec<u8>> {
         b" ",
         b"|a|b|",
         b"[x]: y",
+        b"[x]",
+        b"[Last Session]",
         b"***",
         b"   ## D",
         b"\xef\xbb\xbf",
