@@ -180,8 +180,9 @@ pub(crate) struct CallResult {
     pub(crate) recorded: bool,
     /// Still running, under this id of the client.
     pub(crate) running_as: Option<String>,
-    /// The result tells about a task that an earlier call left running.
-    pub(crate) task: Option<TaskReport>,
+    /// The result tells about a task that an earlier call left running. Boxed like `unannounced`: few results have one, and
+    /// all of them are moved.
+    pub(crate) task: Option<Box<TaskReport>>,
     /// The client tells what the call really was (an edit made by a shell command).
     pub(crate) kind: Option<Kind>,
     pub(crate) paths: Vec<String>,
@@ -189,7 +190,7 @@ pub(crate) struct CallResult {
     /// What the call did to the texts of files, in place of what the call itself told.
     pub(crate) edits: Vec<FileEdit>,
     /// The call itself, where nothing but its result is recorded: a command that a script ran.
-    pub(crate) unannounced: Option<Call>,
+    pub(crate) unannounced: Option<Box<Call>>,
 }
 
 #[derive(Debug)]

@@ -152,7 +152,7 @@ impl Timeline {
             if let (Kind::Shell, Some(command)) = (call.kind, &call.command) {
                 self.script_is_told(command);
             }
-            self.call(CallMade { call, ..CallMade::default() }, offset, line);
+            self.call(CallMade { call: *call, ..CallMade::default() }, offset, line);
         }
         let task = result.task.take();
         if let Some(&place) = self.by_id.get(&result.id) {
@@ -163,9 +163,10 @@ impl Timeline {
                 self.settle(place, result);
             }
         }
-        if let Some(TaskReport { id, outcome, exit_code, is_running, output }) = task
-            && let Some(&place) = self.tasks.get(&id)
+        if let Some(task) = task
+            && let Some(&place) = self.tasks.get(&task.id)
         {
+            let TaskReport { outcome, exit_code, is_running, output, .. } = *task;
             self.task_runs(place, is_running);
             self.task_ended(place, outcome, exit_code, None);
             self.task_printed(place, output);

@@ -146,7 +146,7 @@ fn user(line: &ClaudeLine<'_>) -> Record {
                 if block.kind.as_str() == "tool_result" {
                     let result = tool_result(line, block);
                     let facts = &line.tool_use_result;
-                    record.entries.extend(result.task.as_ref().and_then(ended));
+                    record.entries.extend(result.task.as_deref().and_then(ended));
                     if facts.is_async && result.outcome == Outcome::Unknown {
                         record.entries.extend(facts.agent.as_ref().map(|id| Entry::Launched(id.owned())));
                     }
@@ -250,16 +250,13 @@ fn task_notification(text: &str, line: &ClaudeLine<'_>) -> Option<impl Iterator<
         user_stopped,
         at: line.timestamp,
         recorded: true,
-        task: task.map(|id| TaskReport {
-            id,
-            outcome,
-            exit_code,
-            is_running: status == "running",
-            output: CommandOutput::default(),
+        task: task.map(|id| {
+            let (is_running, output) = (status == "running", CommandOutput::default());
+            Box::new(TaskReport { id, outcome, exit_code, is_running, output })
         }),
         ..CallResult::default()
     };
-    Some(result.task.as_ref().and_then(ended).into_iter().chain([result.into()]))
+    Some(result.task.as_deref().and_then(ended).into_iter().chain([result.into()]))
 }
 
 /// Who a task's report is about does not work on, unless it says so.

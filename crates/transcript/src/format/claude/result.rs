@@ -91,7 +91,7 @@ impl<'a> ToolUseResult<'a> {
     }
 
     /// What the result tells about a task in the background.
-    fn task_report(&self) -> Option<TaskReport> {
+    fn task_report(&self) -> Option<Box<TaskReport>> {
         let (id, status, exit_code, output) = match (&self.task, self.shell) {
             (Some(task), _) => {
                 (task.task_id.as_ref()?.owned(), task.status.as_ref()?.owned(), task.exit_code, task.output)
@@ -105,7 +105,7 @@ impl<'a> ToolUseResult<'a> {
         let (outcome, _) = task_outcome(&status);
         let is_running = matches!(status.as_str(), "running" | "pending");
         let output = CommandOutput::of_literals(content::literal(output));
-        Some(TaskReport { id, outcome, exit_code, is_running, output })
+        Some(Box::new(TaskReport { id, outcome, exit_code, is_running, output }))
     }
 }
 

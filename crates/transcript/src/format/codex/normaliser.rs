@@ -446,8 +446,8 @@ fn sub_agent(thread: Option<&Text<'_>>) -> Record {
 }
 
 /// A command or patch that a script ran: it has a result and an id, but no call of the model's own.
-fn unannounced(id: &str, call: Call) -> Option<Call> {
-    id.starts_with("exec-").then(|| Call { id: id.to_owned(), ..call })
+fn unannounced(id: &str, call: Call) -> Option<Box<Call>> {
+    id.starts_with("exec-").then(|| Box::new(Call { id: id.to_owned(), ..call }))
 }
 
 fn patch_call(at: Option<Timestamp>) -> Call {

@@ -356,7 +356,7 @@ fn notification(line: EventLine<'_, Notified<'_>>) -> Record {
         is_running: false,
         output: CommandOutput::default(),
     };
-    let result = CallResult { task: Some(task), at: line.timestamp, ..CallResult::default() };
+    let result = CallResult { task: Some(Box::new(task)), at: line.timestamp, ..CallResult::default() };
     Record::of(result.into())
 }
 
