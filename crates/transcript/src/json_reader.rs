@@ -115,8 +115,17 @@ impl<'de> JsonReader<'de> {
         }
     }
 
-    /// The first byte of what comes next.
+    /// The first byte of what comes next. Clients write no space between values, and this is asked several times for each.
+    #[inline]
     fn peek(&mut self) -> Result<u8, Malformed> {
+        match self.text.as_bytes().get(self.at) {
+            Some(byte) if *byte > b' ' => Ok(*byte),
+            _ => self.peek_behind_space(),
+        }
+    }
+
+    #[cold]
+    fn peek_behind_space(&mut self) -> Result<u8, Malformed> {
         self.skip_space();
         self.text.as_bytes().get(self.at).copied().ok_or(Malformed)
     }
@@ -317,17 +326,28 @@ impl<'de> Deserializer<'de> for &mut JsonReader<'de> {
         visitor.visit_unit()
     }
 
-    /// The name of a member, which is a string wherever it is asked for.
-    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Malformed> {
-        match self.peek()? {
-            b'"' => self.visit_string(visitor),
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
+        tuple_struct map struct identifier
+    }
+}
+
+/// The name of a member: a string, whatever it is asked for as.
+struct MemberName<'reader, 'de>(&'reader mut JsonReader<'de>);
+
+impl<'de> Deserializer<'de> for MemberName<'_, 'de> {
+    type Error = Malformed;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Malformed> {
+        match self.0.peek()? {
+            b'"' => self.0.visit_string(visitor),
             _ => Err(Malformed),
         }
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map struct
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
     }
 }
 
@@ -381,13 +401,7 @@ impl<'de> MapAccess<'de> for Members<'_, 'de> {
     type Error = Malformed;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Malformed> {
-        if !self.goes_on(b'}')? {
-            return Ok(None);
-        }
-        match self.reader.peek()? {
-            b'"' => seed.deserialize(&mut *self.reader).map(Some),
-            _ => Err(Malformed),
-        }
+        if self.goes_on(b'}')? { seed.deserialize(MemberName(&mut *self.reader)).map(Some) } else { Ok(None) }
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Malformed> {
