@@ -55,6 +55,12 @@ pub enum NotesError {
     /// Whatever came behind it would be a part of the block.
     #[error("`{path}` ends in a code block or comment that is never closed: close it", path = .path.display())]
     OpenEnd { path: PathBuf },
+    /// What follows the section would become something else behind another one.
+    #[error(
+        "the text behind `## {HEADING}` in `{path}` runs into the section: put a blank line before the heading that follows it",
+        path = .path.display()
+    )]
+    NoEnd { path: PathBuf },
     #[error("`{path}` kept changing while it was written", path = .path.display())]
     Changing { path: PathBuf },
     #[error("{}", text::error_chain(.0))]
@@ -182,7 +188,10 @@ pub fn update(root: &Path, name: &str, body: &str, aside: &Path) -> Result<Updat
     for _ in 0..ATTEMPTS {
         let former = read(&path)?;
         let file = former.as_deref().unwrap_or_default();
-        let now = with_section(file, body).ok_or_else(|| NotesError::OpenEnd { path: path.clone() })?;
+        let now = with_section(file, body).ok_or_else(|| match is_open(file) {
+            true => NotesError::OpenEnd { path: path.clone() },
+            false => NotesError::NoEnd { path: path.clone() },
+        })?;
         let mut updated = Updated {
             path: path.clone(),
             relative: relative.clone(),

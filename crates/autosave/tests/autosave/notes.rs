@@ -200,6 +200,8 @@ fn what_cannot_be_written_is_told() {
     fs_err::set_permissions(root.join("readonly"), PermissionsExt::from_mode(0o444)).unwrap();
     fs_err::File::create(root.join("huge")).unwrap().set_len(9 * 1024 * 1024).unwrap();
     fs_err::write(root.join("open"), "```\n").unwrap();
+    // The line before the underlined heading is no part of it; alone, the heading would be a code block.
+    fs_err::write(root.join("no-end"), "## Last Session\n[x]: y\n    heading\n---\n").unwrap();
     fs_err::write(root.join("utf-16"), b"\xff\xfe#\0\n\0").unwrap();
     let error = |name: &str| notes::update(root, name, "new", &aside(root)).unwrap_err();
     for link in ["out", "dangling", "loop"] {
@@ -209,6 +211,7 @@ fn what_cannot_be_written_is_told() {
     assert!(matches!(error("readonly"), NotesError::ReadOnly { .. }));
     assert!(matches!(error("huge"), NotesError::TooLarge { .. }));
     assert!(matches!(error("open"), NotesError::OpenEnd { .. }));
+    assert!(matches!(error("no-end"), NotesError::NoEnd { .. }));
     assert!(matches!(error("utf-16"), NotesError::NotUtf8 { .. }));
     assert_eq!(fs_err::read(root.join("utf-16")).unwrap(), b"\xff\xfe#\0\n\0");
     assert_eq!(text(&outside.path().join("secret")), "x");
