@@ -15,7 +15,9 @@ use std::time::{Duration, Instant};
 use files::{FileError, regular_file};
 use jiff::Timestamp;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior};
+use rusqlite::{
+    Connection, ErrorCode, MAIN_DB, OpenFlags, OptionalExtension, Transaction, TransactionBehavior,
+};
 
 use crate::{JournalError, delivery, ledger, schema, session, state_directory, turn, verdict, waiver};
 
@@ -67,8 +69,8 @@ impl Journal {
         let limit = open_for.lock_limit();
         let path = directory.join(FILE_NAME);
         let mut connection = match connect(&path) {
-            Ok(connection) => connection,
-            Err(_) => {
+            Ok(connection) if !is_read_only(&connection) => connection,
+            _ => {
                 create(directory, &path)?;
                 connect(&path).map_err(|source| JournalError::sorted(&path, "open the file", source))?
             }
@@ -247,6 +249,12 @@ pub fn set_aside(directory: &Path, at: Timestamp) -> Result<PathBuf, JournalErro
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+}
+
+/// SQLite opens a file that it cannot open for writing once more, for reading alone. So a connection is read-only, too, if
+/// another process made the file between the two.
+fn is_read_only(connection: &Connection) -> bool {
+    connection.is_readonly(MAIN_DB).is_ok_and(|is_read_only| is_read_only)
 }
 
 /// An empty file, which `schema::prepare` fills. SQLite gives its other files the same mode.

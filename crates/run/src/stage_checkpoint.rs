@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use checkpoint::layout::{DISPLAYS_FILE, Layout, NameError};
+use checkpoint::layout::{DISPLAYS_FILE, Layout, NameError, VARIABLES_FOLDER};
 use checkpoint::manifest::{Artifact, Manifest, NONE, Reason, Status};
 use checkpoint::{
     FileContent, FolderMove, Identity, PathError, RestoreError, SaveError, SaveRequest, SaveWarning,
@@ -101,7 +101,9 @@ pub(crate) fn mid_stage(
     earlier: &[EarlierArtifact],
     execution_count: u64,
 ) -> Result<WithWarnings, StageCheckpointError> {
-    let files = publish::files(artifacts)?;
+    let mut files = publish::files(artifacts)?;
+    // What a Python session has is saved once its stage is done, which may be now: half of it would be taken for all.
+    files.retain(|file| !Path::new(file).starts_with(VARIABLES_FOLDER));
     let (earlier, references) = still_there(earlier);
     // What is half-way is copied in any case: the stage goes on writing it.
     let partial = files.iter().map(|file| artifacts.join(file)).chain(earlier);
@@ -269,5 +271,28 @@ impl StageCheckpoint {
             artifacts: self.manifest.artifacts.len(),
             mid_stage: self.manifest.mid_stage,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The last word of a stage and the saving of its session's variables can come at the same moment.
+    #[test]
+    fn what_a_stage_has_so_far_is_without_the_variables_of_its_session() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = Layout::new(project.path(), "houses", "run-001").unwrap();
+        let artifacts = layout.attempt("S01_train", 1).unwrap().join("artifacts");
+        for file in ["model.json", "checkstone-variables/v1.parquet", "checkstone-variables/index.json"] {
+            let path = artifacts.join(file);
+            fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+            fs_err::write(path, "half").unwrap();
+        }
+        let (saved, warnings) = mid_stage(&layout, "S01_train", &artifacts, &[], 0).unwrap();
+        let saved: Vec<Artifact> = saved.manifest.artifacts.iter().flat_map(Artifact::in_attempt).collect();
+        let paths: Vec<&str> = saved.iter().map(|artifact| artifact.relative_path.as_str()).collect();
+        assert_eq!(paths, ["reports/houses/run-001/.attempts/S01_train/1/artifacts/model.json"]);
+        assert_eq!(warnings, [""; 0]);
     }
 }
