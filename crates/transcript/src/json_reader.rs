@@ -233,14 +233,18 @@ fn short_plain_string(bytes: &[u8], begin: usize) -> Option<usize> {
         let differs = word ^ (ONES * u64::from(byte));
         differs.wrapping_sub(ONES) & !differs & HIGH
     };
+    let mut rest = bytes.get(begin..)?;
     let mut length = 0;
     while length < SHORT {
-        let word = u64::from_le_bytes(*bytes.get(begin + length..)?.first_chunk()?);
+        let (word, behind) = rest.split_first_chunk()?;
+        let word = u64::from_le_bytes(*word);
         let (quotes, escapes) = (places(word, b'"'), places(word, b'\\'));
         if quotes | escapes != 0 {
-            let is_plain = quotes.trailing_zeros() < escapes.trailing_zeros();
+            // No escape before the first quote.
+            let is_plain = escapes & (quotes ^ quotes.wrapping_sub(1)) == 0;
             return is_plain.then_some(length + quotes.trailing_zeros() as usize / 8);
         }
+        rest = behind;
         length += 8;
     }
     None
