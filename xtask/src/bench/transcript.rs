@@ -21,6 +21,8 @@ const HOST_TURN: u64 = 16 * MEGABYTE;
 /// output differs between the samples.
 const UNSEARCHED_TURN: u64 = 480 * 1024;
 const ROUNDS: usize = 41;
+/// In which a large turn is read.
+const PROCESSES: usize = 5;
 
 /// The whole, or how fast the transcripts of these hosts are read.
 pub(crate) fn run(hosts: &[Agent]) -> Result<Vec<Row>, String> {
@@ -197,14 +199,25 @@ struct Measured {
 }
 
 impl Measured {
+    /// The best of several processes, which find their memory in different states.
     fn of(path: &Path) -> Result<Self, String> {
         let measure = root().join("target/bench/build/dist/examples/measure");
-        let told = process::output(Command::new(&measure).arg("turn").arg(path))?;
-        let numbers: Vec<f64> = told.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-        let [ours, values, newlines, calls] = *numbers.as_slice() else {
-            return Err(format!("`measure` printed `{told}`"));
-        };
-        Ok(Self { ours, values, newlines, calls })
+        let mut best: Option<Self> = None;
+        for _ in 0..PROCESSES {
+            let told = process::output(Command::new(&measure).arg("turn").arg(path))?;
+            let numbers: Vec<f64> = told.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+            let [ours, values, newlines, calls] = *numbers.as_slice() else {
+                return Err(format!("`measure` printed `{told}`"));
+            };
+            let before = best.unwrap_or(Self { ours, values, newlines, calls });
+            best = Some(Self {
+                ours: before.ours.min(ours),
+                values: before.values.min(values),
+                newlines: before.newlines.min(newlines),
+                calls,
+            });
+        }
+        best.ok_or_else(|| "nothing was measured".to_owned())
     }
 }
 
