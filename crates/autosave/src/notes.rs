@@ -55,9 +55,9 @@ pub enum NotesError {
     /// Whatever came behind it would be a part of the block.
     #[error("`{path}` ends in a code block or comment that is never closed: close it", path = .path.display())]
     OpenEnd { path: PathBuf },
-    /// What follows the section would become something else behind another one.
+    /// The heading after the section is a heading only because of the line before it, which would be replaced.
     #[error(
-        "the text behind `## {HEADING}` in `{path}` runs into the section: put a blank line before the heading that follows it",
+        "the heading after `## {HEADING}` in `{path}` cannot be separated from the line before it: begin it with `#`",
         path = .path.display()
     )]
     NoEnd { path: PathBuf },

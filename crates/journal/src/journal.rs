@@ -251,10 +251,10 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
 }
 
-/// SQLite opens a file that it cannot open for writing once more, for reading alone. So a connection is read-only, too, if
-/// another process made the file between the two.
+/// If SQLite cannot open a file for writing, it tries again for reading only. So a connection is also read-only if another
+/// process created the file between the two attempts.
 fn is_read_only(connection: &Connection) -> bool {
-    connection.is_readonly(MAIN_DB).is_ok_and(|is_read_only| is_read_only)
+    connection.is_readonly(MAIN_DB).unwrap_or(false)
 }
 
 /// An empty file, which `schema::prepare` fills. SQLite gives its other files the same mode.
