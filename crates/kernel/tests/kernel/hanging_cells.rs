@@ -63,12 +63,13 @@ fn has_seen(session: &Session, signal: Signal) -> bool {
 /// thread. One of the two also blocks every signal that can be blocked, in the whole process, first.
 fn compile(session: &Session) {
     let source = session.project.join("spin.c");
-    let code = "#include <pthread.h>\n#include <signal.h>\n#include <time.h>\n\
+    let code = "#include <pthread.h>\n#include <signal.h>\n#include <stdio.h>\n#include <time.h>\n\
         static volatile int on = 1;\n\
         void spin(void) { while (on) {} }\n\
         void spin_deaf(void) {\n\
             sigset_t all; sigfillset(&all); pthread_sigmask(SIG_BLOCK, &all, 0);\n\
             for (int number = 1; number < 32; number++) signal(number, SIG_IGN);\n\
+            fclose(fopen(\"spins\", \"w\"));\n\
             while (on) {}\n\
         }\n\
         static void *spinning(void *seconds) {\n\
@@ -225,22 +226,34 @@ fn shown(executed: &ExecutedCell) -> Vec<String> {
     executed.outputs.iter().map(of).collect()
 }
 
+/// What ends a kernel.
+enum By {
+    AnAbort,
+    Itself,
+}
+
 /// Whatever ends the kernel, and however little time it had to send it, all that the cell put out is there.
 #[test]
 fn pictures_and_tables_of_a_killed_cell_are_kept() {
+    let spin = "def spin():\n    while True:\n        try:\n            open('spins', 'w').close()\n            number = 0\n            while True: number += 1\n        except: pass\n";
     let ends = [
-        "def spin():\n    while True:\n        try:\n            number = 0\n            while True: number += 1\n        except: pass\nfinish(spin)",
-        "finish(ctypes.PyDLL('./spin.so').spin_deaf)",
-        "finish(lambda: os.kill(os.getpid(), signal.SIGKILL))",
-        "finish(lambda: ctypes.string_at(0))",
+        (format!("{spin}finish(spin)"), By::AnAbort),
+        ("finish(ctypes.PyDLL('./spin.so').spin_deaf)".to_owned(), By::AnAbort),
+        ("finish(lambda: os.kill(os.getpid(), signal.SIGKILL))".to_owned(), By::Itself),
+        ("finish(lambda: ctypes.string_at(0))".to_owned(), By::Itself),
     ];
-    for end in ends {
+    for (end, by) in ends {
         let mut session = Session::new();
         compile(&session);
-        let limits = Limits { max_duration: Some(Duration::from_secs(6)), ..impatient() };
         assert_eq!(session.execute(MAKE_PICTURE).ending, CellEnding::Finished);
-        let executed = session.execute_within(&showing(end), &limits);
-        let died = matches!(executed.ending, CellEnding::Died(_) | CellEnding::Killed(_));
+        let executed = match by {
+            By::AnAbort => session.execute_until_file("spins", &showing(&end), &impatient().grace),
+            By::Itself => session.execute(&showing(&end)),
+        };
+        let died = match by {
+            By::AnAbort => executed.ending == CellEnding::Killed(Cause::Aborted),
+            By::Itself => matches!(executed.ending, CellEnding::Died(_)),
+        };
         assert!(died, "{end}: {:?}", executed.ending);
         let (picture, table) = ("image/png", "text/html");
         let expected = [

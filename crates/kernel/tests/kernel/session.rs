@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kernel::{ExecutedCell, Kernel, Launch, Spool};
+use sandbox::wait_for_file;
 use serde_json::Value;
 use supervise::{Controls, Grace, Isolation, Limits, Observed};
 
@@ -52,6 +53,22 @@ impl Session {
         let spool = self.spool();
         let observed = &mut self.observed;
         self.kernel.execute(code, &spool, limits, &controls, &mut |seen| observed.push(seen)).unwrap()
+    }
+
+    /// Aborted as soon as the cell has written this file.
+    pub(crate) fn execute_until_file(&mut self, file: &str, code: &str, grace: &Grace) -> ExecutedCell {
+        let limits = Limits { grace: *grace, ..Limits::default() };
+        let controls = Controls::new().unwrap();
+        let spool = self.spool();
+        let file = self.project.join(file);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                wait_for_file(&file);
+                controls.abort();
+            });
+            let observed = &mut self.observed;
+            self.kernel.execute(code, &spool, &limits, &controls, &mut |seen| observed.push(seen)).unwrap()
+        })
     }
 
     /// What an expression comes to, as JSON.

@@ -6,5 +6,5 @@ mod story;
 
 #[test]
 fn what_is_proven_is_what_the_model_says() {
-    story::play(None, 200);
+    story::play(None, 80);
 }
