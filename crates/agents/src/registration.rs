@@ -2,6 +2,7 @@
 //! `doctor` expects to find.
 //! What a client demands of it is in its [`RegistrationForm`](crate::host::RegistrationForm).
 
+mod as_meant;
 pub mod hand_written;
 mod json_text;
 mod layout;

@@ -1,9 +1,11 @@
 //! Our MCP server among those that a client starts: found, added, taken away, and everything else left as it is. Pure, as the edits of
 //! settings are: a text in, a text out. Where the file is and what an entry looks like is in the host's [`McpForm`].
 
-use serde_json::Value;
+use serde_json::{Map, Value};
+use toml::de::{DeTable, DeValue};
 use transcript::Agent;
 
+use super::as_meant::Format;
 use super::layout::{Addition, applied};
 use super::own_call::is_our_name;
 use super::settings::{Settings, SettingsError, split_mark};
@@ -39,8 +41,12 @@ pub fn owner(agent: Agent, form: &McpForm, text: &str) -> Result<McpOwner, Setti
             JsonPlaces::read(agent, servers, body)?.and_then(|places| places.value())
         }
         McpText::Toml { table } => {
-            let all: Value = toml::from_str(text).map_err(SettingsError::InvalidToml)?;
-            all.get(table).and_then(|servers| servers.get(NAME)).cloned()
+            let all = Format::Toml.document(text)?;
+            match all.get(table) {
+                Some(Value::Object(servers)) => servers.get(NAME).cloned(),
+                Some(_) => return Err(SettingsError::ServersNotATable { name: table.to_owned() }),
+                None => None,
+            }
         }
     };
     Ok(value.map_or(McpOwner::Nobody, |value| match program(&value) {
@@ -63,9 +69,37 @@ pub fn add(
         McpOwner::Ours(old) if gone.contains(&old) => remove(agent, form, text, Some(text))?,
         McpOwner::Ours(_) | McpOwner::Others => return Ok(text.to_owned()),
     };
+    let (servers, entry, by_hand) = match form.text {
+        McpText::Json { servers, entry } => {
+            let entry = entry(program);
+            (servers, entry.clone(), format!("\"{NAME}\": {entry}"))
+        }
+        McpText::Toml { table } => {
+            let entry = serde_json::json!({ "command": program, "args": [ARGUMENT] });
+            (table, entry, format!("{NAME} = {{ {} }}", toml_entry(program, ", ")))
+        }
+    };
+    let added = match form.text {
+        McpText::Json { .. } => add_json(agent, servers, &entry, &text)?,
+        McpText::Toml { .. } => with_table(&text, servers, program),
+    };
+    format_of(agent, form).as_meant(
+        &text,
+        added,
+        |document| {
+            let list = document.entry(servers).or_insert_with(|| Value::Object(Map::new()));
+            if let Some(list) = list.as_object_mut() {
+                list.insert(NAME.to_owned(), entry);
+            }
+        },
+        || SettingsError::NotSurelyAdded { place: servers.to_owned(), entry: by_hand },
+    )
+}
+
+fn format_of(agent: Agent, form: &McpForm) -> Format {
     match form.text {
-        McpText::Json { servers, entry } => add_json(agent, servers, &entry(program), &text),
-        McpText::Toml { table } => Ok(with_table(&text, table, program)),
+        McpText::Json { .. } => Format::Json(agent),
+        McpText::Toml { .. } => Format::Toml,
     }
 }
 
@@ -79,10 +113,22 @@ pub fn remove(
     if !matches!(owner(agent, form, text)?, McpOwner::Ours(_)) {
         return Ok(text.to_owned());
     }
-    match form.text {
-        McpText::Json { servers, .. } => remove_json(agent, servers, text, before),
-        McpText::Toml { table } => without_table(text, table),
-    }
+    let (servers, (rest, keeps_list)) = match form.text {
+        McpText::Json { servers, .. } => (servers, remove_json(agent, servers, text, before)?),
+        McpText::Toml { table } => (table, (without_table(text, table)?, false)),
+    };
+    format_of(agent, form).as_meant(
+        text,
+        rest,
+        |document| {
+            let Some(list) = document.get_mut(servers).and_then(Value::as_object_mut) else { return };
+            list.remove(NAME);
+            if list.is_empty() && !keeps_list {
+                document.remove(servers);
+            }
+        },
+        || SettingsError::NotSurelyRemoved { name: format!("{servers}.{NAME}") },
+    )
 }
 
 /// Whether nothing is left in a text.
@@ -150,15 +196,16 @@ fn add_json(agent: Agent, servers: &str, entry: &Value, text: &str) -> Result<St
     Ok(format!("{mark}{}", applied(body, edits)))
 }
 
+/// The text without our server, and whether the list stays even if it is empty by that.
 fn remove_json(
     agent: Agent,
     servers: &str,
     text: &str,
     before: Option<&str>,
-) -> Result<String, SettingsError> {
+) -> Result<(String, bool), SettingsError> {
     let (mark, body) = split_mark(agent, text)?;
-    let Some(places) = JsonPlaces::read(agent, servers, body)? else { return Ok(text.to_owned()) };
-    let Some(list) = &places.servers else { return Ok(text.to_owned()) };
+    let Some(places) = JsonPlaces::read(agent, servers, body)? else { return Ok((text.to_owned(), true)) };
+    let Some(list) = &places.servers else { return Ok((text.to_owned(), true)) };
     let settings = &places.settings;
     let entries = settings.json.members(&list.value);
     let was_there = before.is_some_and(|before| {
@@ -176,10 +223,10 @@ fn remove_json(
     let marked: Vec<bool> = members.iter().map(|member| member.name == goes).collect();
     let ranges: Vec<_> = members.into_iter().map(|member| member.range).collect();
     let edits = settings.layout.take(&settings.json, &container, &ranges, &marked);
-    Ok(format!("{mark}{}", applied(body, edits)))
+    Ok((format!("{mark}{}", applied(body, edits)), was_there))
 }
 
-/// A table at the end of a TOML text belongs to nothing before it.
+/// A table at the end of a TOML text, where there are tables.
 fn with_table(text: &str, table: &str, program: &str) -> String {
     let gap = match text {
         "" => "",
@@ -187,19 +234,28 @@ fn with_table(text: &str, table: &str, program: &str) -> String {
         text if text.ends_with('\n') => "\n",
         _ => "\n\n",
     };
-    // A string is written as in JSON.
-    let program = Value::from(program);
-    format!("{text}{gap}[{table}.{NAME}]\ncommand = {program}\nargs = [\"{ARGUMENT}\"]\n")
+    format!("{text}{gap}[{table}.{NAME}]\n{}\n", toml_entry(program, "\n"))
 }
 
-/// Takes out the lines of our table, and of tables in it. What is left must be all the rest.
+fn toml_entry(program: &str, between: &str) -> String {
+    // A string is written as in JSON.
+    let program = Value::from(program);
+    format!("command = {program}{between}args = [\"{ARGUMENT}\"]")
+}
+
+/// Takes out the lines of our table, and of tables in it, as far as they have headers of their own.
 fn without_table(text: &str, table: &str) -> Result<String, SettingsError> {
-    let (ours, inside) = (format!("[{table}.{NAME}]"), format!("[{table}.{NAME}."));
+    let root = DeTable::parse(text).map_err(SettingsError::InvalidToml)?;
+    let mut headers = Vec::new();
+    collect_headers(text, root.get_ref(), &mut vec![], &mut headers);
     let (mut kept, mut is_ours, mut owes_blank) = (String::with_capacity(text.len()), false, false);
+    let mut at = 0;
     for line in text.split_inclusive('\n') {
+        let place = at..at + line.len();
+        at = place.end;
         let start = line.trim();
-        if start.starts_with('[') {
-            is_ours = start.starts_with(&ours) || start.starts_with(&inside);
+        if let Some((_, path)) = headers.iter().find(|(header, _)| place.contains(header)) {
+            is_ours = path.starts_with(&[table, NAME]);
             // One of the empty lines around it goes with it.
             owes_blank = owes_blank || (is_ours && (kept.is_empty() || kept.ends_with("\n\n")));
         }
@@ -213,17 +269,31 @@ fn without_table(text: &str, table: &str) -> Result<String, SettingsError> {
     if owes_blank && kept.ends_with("\n\n") {
         kept.pop();
     }
-    let parsed = |text: &str| toml::from_str::<Value>(text).map_err(SettingsError::InvalidToml);
-    let mut expected = parsed(text)?;
-    if let Some(servers) = expected.get_mut(table).and_then(Value::as_object_mut) {
-        servers.remove(NAME);
-        if servers.is_empty() {
-            expected.as_object_mut().and_then(|all| all.remove(table));
+    Ok(kept)
+}
+
+/// Where the header of each table is, and the keys that lead to it.
+fn collect_headers<'a>(
+    text: &str,
+    table: &'a DeTable<'_>,
+    path: &mut Vec<&'a str>,
+    found: &mut Vec<(usize, Vec<&'a str>)>,
+) {
+    for (key, value) in table {
+        path.push(key.get_ref());
+        let items = match value.get_ref() {
+            DeValue::Array(items) => items.iter().collect(),
+            _ => vec![value],
+        };
+        for item in items {
+            let DeValue::Table(inner) = item.get_ref() else { continue };
+            // A table in braces, or one that is only named on the way to another, has none.
+            if text.get(item.span()).is_some_and(|written| written.starts_with('[')) {
+                found.push((item.span().start, path.clone()));
+            }
+            collect_headers(text, inner, path, found);
         }
-    }
-    match parsed(&kept) {
-        Ok(rest) if rest == expected => Ok(kept),
-        _ => Err(SettingsError::NotSurelyOurs { name: format!("{table}.{NAME}") }),
+        path.pop();
     }
 }
 

@@ -1,11 +1,13 @@
 //! Our entries in the text of a client's settings: found, added, taken away, and everything else left as it is, byte
 //! for byte. Pure: a text in, a text out. Where a text is not surely understood, it is an error and nothing else.
+//! No edit is handed out before [`as_meant`](super::as_meant) has seen that the new text is what was meant.
 //! What the client does with an unusual file decides what is refused. Of two equal names most take the last, some none; a person may
 //! mean either.
 
 use serde_json::Value;
 use transcript::Agent;
 
+use super::as_meant::{self, Format};
 use super::json_text::{JsonText, Member};
 use super::layout::{Addition, Edit, Layout, applied};
 use super::own_call::OwnCall;
@@ -13,7 +15,7 @@ use super::own_file::OwnFile;
 use super::{Entry, Lists, Registration, status_line};
 use crate::host::{Switch, host};
 
-const HOOKS: &str = "hooks";
+pub(super) const HOOKS: &str = "hooks";
 
 /// Why a text is left alone.
 #[derive(Debug, thiserror::Error)]
@@ -38,8 +40,12 @@ pub enum SettingsError {
     InvalidToml(toml::de::Error),
     #[error("`{name}` in it is not an object")]
     ServersNotAnObject { name: String },
-    #[error("`{name}` is not written as a separate table; remove it by hand")]
-    NotSurelyOurs { name: String },
+    #[error("`{name}` in it is not a table")]
+    ServersNotATable { name: String },
+    #[error("`{entry}` cannot be added under `{place}` in it without changing anything else; add it by hand")]
+    NotSurelyAdded { place: String, entry: String },
+    #[error("`{name}` cannot be taken out of it without changing anything else; remove it by hand")]
+    NotSurelyRemoved { name: String },
 }
 
 /// How people call the client.
@@ -84,8 +90,8 @@ pub fn add(text: &str, registration: &Registration, gone: &[String]) -> Result<S
     if let Some(own) = OwnFile::of(registration.agent) {
         return own.add(text, registration, gone);
     }
-    let (mark, text) = split_mark(registration.agent, text)?;
-    let Some(settings) = Settings::read(registration.agent, text)? else {
+    let (mark, body) = split_mark(registration.agent, text)?;
+    let Some(settings) = Settings::read(registration.agent, body)? else {
         return Ok(format!("{mark}{}", registration.file()));
     };
     let mut edits = Vec::new();
@@ -117,7 +123,16 @@ pub fn add(text: &str, registration: &Registration, gone: &[String]) -> Result<S
             }
         });
     }
-    Ok(format!("{mark}{}", applied(text, edits)))
+    let added = format!("{mark}{}", applied(body, edits));
+    Format::Json(registration.agent).as_meant(
+        text,
+        added,
+        |document| as_meant::add_hooks(document, registration, gone),
+        || SettingsError::NotSurelyAdded {
+            place: HOOKS.to_owned(),
+            entry: format!("checkstone hook {}", registration.agent.name()),
+        },
+    )
 }
 
 /// The text without any entry of ours. What gets empty by that goes too, unless it was there `before`.
@@ -161,7 +176,7 @@ fn without_hooks(agent: Agent, text: &str, before: Option<&str>) -> Result<Strin
         }
     }
     let is_all = !emptied_events.is_empty() && emptied_events.iter().all(|empty| *empty);
-    if is_all && before.is_none_or(|before| before.hooks.is_none()) {
+    if is_all && before.as_ref().is_none_or(|before| before.hooks.is_none()) {
         let members = settings.json.members(&settings.json.whole());
         let goes: Vec<bool> = members.iter().map(|member| member.name == HOOKS).collect();
         let ranges: Vec<_> = members.into_iter().map(|member| member.range).collect();
@@ -170,7 +185,13 @@ fn without_hooks(agent: Agent, text: &str, before: Option<&str>) -> Result<Strin
         let ranges: Vec<_> = settings.members_of(hooks).collect();
         edits.extend(settings.layout.take(&settings.json, &hooks.value, &ranges, &emptied_events));
     }
-    Ok(format!("{mark}{}", applied(body, edits)))
+    let had_hooks = before.as_ref().is_some_and(|before| before.hooks.is_some());
+    Format::Json(agent).as_meant(
+        text,
+        format!("{mark}{}", applied(body, edits)),
+        |document| as_meant::remove_hooks(document, agent, |event| event.map_or(had_hooks, was_there)),
+        || SettingsError::NotSurelyRemoved { name: HOOKS.to_owned() },
+    )
 }
 
 /// Whether nothing is left in a text.

@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 use transcript::Agent;
 
+use super::as_meant::{self, Format};
 use super::layout::{Addition, applied};
 use super::own_call::program_of_line;
 use super::settings::{Settings, SettingsError, split_mark};
@@ -52,22 +53,31 @@ pub fn add(agent: Agent, text: &str, program: &str, gone: &[String]) -> Result<S
     };
     let whole = settings.json.whole();
     let members = settings.json.members(&whole);
-    let edits = match settings.status_line_owner() {
+    let owner = settings.status_line_owner();
+    let edits = match &owner {
         StatusLineOwner::Nobody => {
             let present: Vec<_> = members.into_iter().map(|member| member.range).collect();
             let new = [(Some(NAME), Addition::StatusLine(&entry))];
             settings.layout.append(&settings.json, &whole, &present, &new)
         }
-        StatusLineOwner::Ours(old) if gone.contains(&old) => {
+        StatusLineOwner::Ours(old) if gone.contains(old) => {
             let own = members.into_iter().find(|member| member.name == NAME);
             let parts = own.map(|own| settings.json.members(&own.value)).unwrap_or_default();
             let command = parts.into_iter().find(|member| member.name == "command");
-            let new = Value::from(entry.command).to_string();
+            let new = Value::from(entry.command.as_str()).to_string();
             command.map(|command| (command.value, new)).into_iter().collect()
         }
-        StatusLineOwner::Ours(_) | StatusLineOwner::Others => Vec::new(),
+        StatusLineOwner::Ours(_) | StatusLineOwner::Others => return Ok(text.to_owned()),
     };
-    Ok(format!("{mark}{}", applied(body, edits)))
+    Format::Json(agent).as_meant(
+        text,
+        format!("{mark}{}", applied(body, edits)),
+        |document| match document.get_mut(NAME) {
+            Some(present) => as_meant::set(present, "command", Value::from(entry.command.as_str())),
+            None => document.extend([(NAME.to_owned(), serde_json::to_value(&entry).unwrap_or_default())]),
+        },
+        || SettingsError::NotSurelyAdded { place: NAME.to_owned(), entry: entry.command.clone() },
+    )
 }
 
 /// The text without our status line.
@@ -82,7 +92,12 @@ pub(super) fn remove(agent: Agent, text: &str) -> Result<String, SettingsError> 
     let goes: Vec<bool> = members.iter().map(|member| member.name == NAME).collect();
     let ranges: Vec<_> = members.into_iter().map(|member| member.range).collect();
     let edits = settings.layout.take(&settings.json, &whole, &ranges, &goes);
-    Ok(format!("{mark}{}", applied(body, edits)))
+    Format::Json(agent).as_meant(
+        text,
+        format!("{mark}{}", applied(body, edits)),
+        |document| drop(document.remove(NAME)),
+        || SettingsError::NotSurelyRemoved { name: NAME.to_owned() },
+    )
 }
 
 impl Settings {

@@ -26,8 +26,14 @@ fn there_and_back_is_the_same_to_the_byte() {
         "{\n  \"SERVERS\": {\n    \"other\": {\n      \"command\": \"x\"\n    }\n  },\n  \"z\": 1\n}\n",
         "{\"SERVERS\": {\"a\": {\"command\": \"x\"}, \"b\": {}}}",
     ];
-    let toml =
-        ["", "model = \"x\"\n", "model = \"x\"\n\n[SERVERS.other]\ncommand = \"y\"\n", "[a]\nb = 1\n# end\n"];
+    let toml = [
+        "",
+        "model = \"x\"\n",
+        "model = \"x\"\n\n[SERVERS.other]\ncommand = \"y\"\n",
+        "[a]\nb = 1\n# end\n",
+        "SERVERS.other.command = \"y\"\n",
+        "notes = \"\"\"\n[SERVERS.checkstone]\n\n# a heading\n\"\"\"\n\n[b]\nc = 1979-05-27T07:32:00Z\n",
+    ];
     for (agent, form) in forms() {
         let (texts, key) = match form.text {
             McpText::Json { servers, .. } => (json.as_slice(), servers),
@@ -53,6 +59,43 @@ fn a_table_between_others_goes_alone() {
         let behind = "\n# of the next\n[d]\ne = 3\n";
         let rest = mcp_entry::remove(agent, form, &format!("{added}{behind}"), None).unwrap();
         assert_eq!(rest, format!("{before}{behind}"));
+    }
+}
+
+/// Its header may be written in any way that means the same.
+#[test]
+fn our_table_goes_by_what_its_header_means() {
+    for (agent, form) in forms().filter(|(_, form)| !is_json(form)) {
+        for header in ["[ mcp_servers . checkstone ]", "[mcp_servers.\"checkstone\"] # ours"] {
+            let text = format!(
+                "{header}\ncommand = \"{OURS}\"\nargs = [\n  \"mcp\",\n]\n[mcp_servers.checkstone.env]\nA = \"[b]\"\n[b]\n"
+            );
+            assert_eq!(mcp_entry::remove(agent, form, &text, None).unwrap(), "[b]\n", "{header}");
+        }
+    }
+}
+
+/// What would become another document, or none at all, is not written.
+#[test]
+fn a_list_that_takes_no_table_is_left_alone() {
+    let by_hand = format!(
+        "`checkstone = {{ command = \"{OURS}\", args = [\"mcp\"] }}` cannot be added under `mcp_servers` in it without \
+         changing anything else; add it by hand"
+    );
+    let no_table = "`mcp_servers` in it is not a table";
+    for (agent, form) in forms().filter(|(_, form)| !is_json(form)) {
+        for (text, why) in [
+            ("mcp_servers = {}\n", by_hand.as_str()),
+            ("mcp_servers = { other = { command = \"x\" } }\n", by_hand.as_str()),
+            ("[a]\nb = 1\n", ""),
+            ("mcp_servers = 3\n", no_table),
+            ("mcp_servers = []\n", no_table),
+            ("[[mcp_servers]]\nname = \"other\"\n", no_table),
+        ] {
+            let told = mcp_entry::add(agent, form, text, OURS, &[])
+                .map_or_else(|error| error.to_string(), |_| String::new());
+            assert_eq!(told, why, "{text}");
+        }
     }
 }
 
@@ -111,6 +154,9 @@ fn what_is_not_surely_understood_is_left_alone() {
     let inline =
         format!("mcp_servers = {{ checkstone = {{ command = {}, args = [\"mcp\"] }} }}\n", Value::from(OURS));
     for (agent, form) in forms().filter(|(_, form)| !is_json(form)) {
-        assert!(mcp_entry::remove(agent, form, &inline, None).is_err());
+        assert_eq!(
+            mcp_entry::remove(agent, form, &inline, None).unwrap_err().to_string(),
+            "`mcp_servers.checkstone` cannot be taken out of it without changing anything else; remove it by hand"
+        );
     }
 }
