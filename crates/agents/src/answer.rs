@@ -19,7 +19,7 @@
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-use text::OWN_PREFIX;
+use text::{OWN_PREFIX, visible_lines};
 use transcript::Agent;
 
 use crate::hold_form::{HoldForm, LONGEST_CONTEXT};
@@ -47,10 +47,11 @@ impl Answer {
     /// [`Answer::Pass`], and for whatever this client has no way to be told at this event.
     ///
     /// A text for the agent begins with [`OWN_PREFIX`] whether or not the caller put it there, since it must
-    /// be known again when the client hands it back as a prompt.
+    /// be known again when the client hands it back as a prompt. Control characters in a text are made visible.
     pub fn render(&self, agent: Agent, event: &Event, hold_form: HoldForm) -> Option<String> {
         let form = &host(agent).answer;
-        let output = match self {
+        let shown = self.clone().shown();
+        let output = match &shown {
             Self::Notify { to_person } if can_notify(agent, event) => (form.notify?)(to_person),
             Self::Hold { to_agent, to_person }
                 if host(agent).can.holds_by_context.is_some()
@@ -65,12 +66,12 @@ impl Answer {
                 if can_hold(agent, event) =>
             {
                 let reason = own(to_agent);
-                let hides_reason = matches!(self, Self::Hold { .. }) && !shows_text_beside_hold(agent);
+                let hides_reason = matches!(&shown, Self::Hold { .. }) && !shows_text_beside_hold(agent);
                 let to_person = to_person.as_ref().map(|said| match hides_reason {
                     true => format!("{reason}\n\n{said}"),
                     false => said.clone(),
                 });
-                let account = self.execution().filter(|_| host(agent).can.takes_account_of_save).cloned();
+                let account = shown.execution().filter(|_| host(agent).can.takes_account_of_save).cloned();
                 (form.hold)(HoldTexts { event, reason, to_person, account })
             }
             Self::Context { to_agent, to_person } if matches!(event, Event::SessionStart { .. }) => {
@@ -80,6 +81,21 @@ impl Answer {
         };
         // Plain text always serialises; were it not so, silence is what lets the agent go on.
         serde_json::to_string(&output).ok()
+    }
+
+    /// The same with nothing in it that steers a terminal: names of files, outputs and what an agent said stand in it.
+    fn shown(mut self) -> Self {
+        let shown = |text: &mut String| *text = visible_lines(text);
+        match &mut self {
+            Self::Pass => {}
+            Self::Notify { to_person } => shown(to_person),
+            Self::Hold { to_agent, to_person } | Self::Continue { to_agent, to_person, .. } => {
+                shown(to_agent);
+                to_person.iter_mut().for_each(shown);
+            }
+            Self::Context { to_agent, to_person } => [to_agent, to_person].into_iter().for_each(shown),
+        }
+        self
     }
 
     /// With something more for the person, where they can be told.

@@ -16,7 +16,7 @@ use transcript::{Extent, Kind};
 
 use crate::build_state::BuildState;
 use crate::command_end::CommandEnd;
-use crate::look::Look;
+use crate::look::{Look, WITHHELD};
 use crate::plain::{code, line};
 use crate::private_place::without_private_places;
 use crate::reason::Reason;
@@ -36,9 +36,6 @@ const LONGEST_PROMPT: usize = 400;
 const LONGEST_COMMAND: usize = 160;
 const LONGEST_ERROR: usize = 240;
 const LONGEST_WORD: usize = 80;
-
-/// Stands for a text with a secret in it: notes are committed and pushed.
-pub const WITHHELD: &str = "(withheld: it looks like a secret)";
 
 /// Stands for a command in which no program was made out.
 const NOT_READ: &str = "(a command that could not be parsed)";

@@ -10,6 +10,9 @@ use keeping::{Added, AddedFile};
 use crate::private_place::without_private_places;
 use crate::secrets::{self, Allow, Finding};
 
+/// Stands for a text with a secret in it: notes are committed and pushed.
+pub const WITHHELD: &str = "(withheld: it looks like a secret)";
+
 const GITLEAKS_LIMIT: Duration = Duration::from_secs(20);
 
 /// A `gitleaks` of the user's.
@@ -75,6 +78,19 @@ impl Look {
     pub fn public(&self, text: &str, root: &Path) -> Option<String> {
         let told = self.tellable(text)?;
         Some(without_private_places(&told, &root.to_string_lossy(), self.home.as_deref()))
+    }
+
+    /// A command that leaves the machine, however it does: without the values that are or may be secrets, and without folders
+    /// of the user's. The rest of it stays, so that the run can be recognised.
+    pub fn public_command(&self, command: &str, root: &Path) -> String {
+        if command == WITHHELD {
+            return command.to_owned();
+        }
+        // Folders first: the name of a temporary one looks random.
+        let told = without_private_places(command, &root.to_string_lossy(), self.home.as_deref());
+        let told = secrets::command_without_values(&told);
+        // In pieces, or in another form.
+        if self.sees_secret(&told) { WITHHELD.to_owned() } else { told }
     }
 
     /// A text of our own without the lines that look like a secret: a prompt or a command may say one.

@@ -41,6 +41,8 @@ pub enum NotesError {
     NotAFile { path: PathBuf },
     #[error("`{path}` leads outside the repository or nowhere, through a symbolic link", path = .path.display())]
     LeadsOut { path: PathBuf },
+    #[error("`{path}` is in git's own folder", path = .path.display())]
+    InGit { path: PathBuf },
     #[error("`{path}` is UTF-16: save it as UTF-8", path = .path.display())]
     NotUtf8 { path: PathBuf },
     /// It names the folder.
@@ -278,7 +280,8 @@ pub(crate) fn real_path(root: &Path, name: &str) -> Result<PathBuf, NotesError> 
         fs_err::canonicalize(root).map_err(|source| NotesError::Read { path: root.to_owned(), source })?;
     let leads_out = || NotesError::LeadsOut { path: path.clone() };
     let inside = |path: &Path| match fs_err::canonicalize(path) {
-        Ok(real) if real.starts_with(&root) && !real.starts_with(root.join(".git")) => Ok(real),
+        Ok(real) if real.starts_with(root.join(".git")) => Err(NotesError::InGit { path: root.join(name) }),
+        Ok(real) if real.starts_with(&root) => Ok(real),
         _ => Err(leads_out()),
     };
     if path.is_symlink() {

@@ -19,9 +19,12 @@ pub struct PlannedPush {
 /// Why there is no push.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NoPush {
-    /// By the settings, or for lack of a place to push to.
+    /// The settings or the user's own git config want none, or there is no remote.
     #[error("{0}")]
     Unwanted(String),
+    /// It is wanted, but has nowhere to go.
+    #[error("{0}")]
+    NotPossible(String),
     #[error("{0}")]
     Failed(String),
 }
@@ -35,11 +38,14 @@ impl PlannedPush {
         commit: Option<&str>,
     ) -> Result<Self, NoPush> {
         let unwanted = |why: &str| Err(NoPush::Unwanted(why.to_owned()));
+        let not_possible = |why: &str| Err(NoPush::NotPossible(why.to_owned()));
         let rules = settings.push.clone().unwrap_or(PushRules::all(PushWhen::Tracked));
         let plan = match keeping::push::plan(repository, git, commit) {
             Ok(PushReadiness::Ready(plan)) => plan,
             Ok(PushReadiness::NoRemote) => return unwanted("there is no remote to push to"),
-            Ok(PushReadiness::NoBranch | PushReadiness::NoCommit) => return unwanted("HEAD is on no branch"),
+            Ok(PushReadiness::NoBranch | PushReadiness::NoCommit) => {
+                return not_possible("HEAD is on no branch");
+            }
             Err(error @ Error::NotPushed { .. }) => return unwanted(&error.to_string()),
             Err(error) => return Err(NoPush::Failed(error.to_string())),
         };
@@ -48,6 +54,14 @@ impl PlannedPush {
         let planned = Self::with(&plan, others);
         match rules.of_branch(&plan.branch) {
             PushWhen::Never => unwanted("`push` is `never`"),
+            PushWhen::Tracked if plan.other_upstream.is_some() => {
+                let (branch, other) = (&plan.branch, plan.other_upstream.as_deref().unwrap_or_default());
+                let why = format!("the upstream of `{branch}` is `{other}` of `{}`", planned.remote);
+                not_possible(&format!(
+                    "`git push` would refuse, because {why}; {}",
+                    publishing(&plan, &planned.remote)
+                ))
+            }
             PushWhen::Tracked if !plan.is_tracked => {
                 let (remote, branch) = (&planned.remote, &planned.branch);
                 let missing = match plan.knowledge {
@@ -56,7 +70,7 @@ impl PlannedPush {
                         "nothing was ever fetched from `{remote}`, so it is unknown whether it has `{branch}`"
                     ),
                 };
-                unwanted(&format!("{missing}; publish it with `git push`, or set `push = \"always\"`"))
+                not_possible(&format!("{missing}; {}", publishing(&plan, &planned.remote)))
             }
             PushWhen::Tracked | PushWhen::Always => Ok(planned),
         }
@@ -93,4 +107,12 @@ impl PlannedPush {
         };
         Self { remote: plan.remote(), branch, consequences: format!("{published}{along}") }
     }
+}
+
+/// What to do to have the branch on the remote.
+fn publishing(plan: &PushPlan, remote: &str) -> String {
+    let (branch, there) = (plan.branch.as_str(), plan.remote_branch());
+    let refspec = if branch == there { branch.to_owned() } else { format!("{branch}:{there}") };
+    let (remote, refspec) = (text::shell_word(remote), text::shell_word(&refspec));
+    format!("publish it with `git push -u {remote} {refspec}`, or set `push = \"always\"`")
 }

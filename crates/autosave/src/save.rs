@@ -89,6 +89,13 @@ impl WithheldFiles {
     }
 }
 
+/// What a save would commit, and what it would leave out.
+#[derive(Debug)]
+pub struct CommitPreview {
+    pub paths: Vec<BytePath>,
+    pub left_out: Vec<LeftOut>,
+}
+
 /// How a save ended.
 #[derive(Debug)]
 pub enum SaveOutcome {
@@ -450,13 +457,23 @@ impl Save {
         }
     }
 
-    /// What would be committed.
-    pub fn paths(&self) -> Vec<BytePath> {
-        let mut paths = vec![BytePath::from(self.notes_file().as_str())];
+    /// What would be committed, as far as that can be seen without trying.
+    pub fn preview(&self) -> Result<CommitPreview, SaveError> {
+        let mut notes = vec![BytePath::from(self.notes_file().as_str())];
         if !notes::says(&self.repository.root, self.notes_name(), session_notes::INDEX) {
-            paths.push(BytePath::from(self.notes_name()));
+            notes.push(BytePath::from(self.notes_name()));
         }
-        self.with_notes(paths, &self.dirty().map(|dirty| dirty.files).unwrap_or_default()).0
+        let dirty = self.dirty().map(|dirty| dirty.files).unwrap_or_default();
+        let (mut paths, mut left_out) = self.with_notes(notes.clone(), &dirty);
+        let added = commit::would_add(&self.repository, &self.saving.git, &paths)?;
+        let withheld = WithheldFiles { secrets: self.look().through(&added), unread: added.unread };
+        let mut of_notes = withheld.secrets.iter().filter(|finding| notes.contains(&finding.path)).peekable();
+        if of_notes.peek().is_some() {
+            return Err(SaveError::Secret { found: of_notes.map(ToString::to_string).collect() });
+        }
+        paths.retain(|path| !withheld.paths().any(|withheld| withheld == path));
+        left_out.extend(withheld.left_out());
+        Ok(CommitPreview { paths, left_out })
     }
 
     /// The notes and what else is wished for; and of that, what is not fit to be committed.

@@ -30,6 +30,10 @@ use crate::session_notes;
 /// The last step of a save, in the log of the script that this replaces.
 pub const COMPLETED: &str = "✅ Direct checkpoint execution completed";
 
+/// So many files of a list are in a message, and in the record.
+pub const MOST_SHOWN: usize = 5;
+const MOST_RECORDED: usize = 200;
+
 /// So many characters of a commit's id tell it from others.
 const SHORT: usize = 10;
 
@@ -51,6 +55,8 @@ pub enum Push {
     /// Nothing was to be pushed, and why, where that is worth a word.
     None(Option<String>),
     Started(PlannedPush),
+    /// It was wanted, and git or the settings do not let it go anywhere; why.
+    NotPossible(String),
     NotStarted(String),
 }
 
@@ -59,6 +65,7 @@ impl Push {
     pub fn state(&self) -> (PushState, &str) {
         match self {
             Self::None(why) => (PushState::None, why.as_deref().unwrap_or_default()),
+            Self::NotPossible(why) => (PushState::None, why),
             Self::Started(_) => (PushState::Started, ""),
             Self::NotStarted(why) => (PushState::Failed, why),
         }
@@ -160,8 +167,8 @@ impl Save {
         (report, recorded.map(|id| Some(id).filter(|_| is_started)))
     }
 
-    /// Saves make snapshots, so they clear old ones away: as the user's own configuration says, and never those that
-    /// somebody asked for, nor the one that was made just now and is told of.
+    /// Saves make snapshots, so they clear old ones away: as `[snapshot]` says, and never those that somebody asked for, nor
+    /// the one that was made just now and is told of.
     fn forget_old_snapshots(&self) {
         let kept = self.saving.snapshot_settings(&self.repository);
         let retention = Retention {
@@ -183,6 +190,7 @@ impl Save {
         match PlannedPush::of(&self.repository, &self.saving.git, &self.settings, Some(commit)) {
             Ok(planned) => Push::Started(planned),
             Err(NoPush::Unwanted(why)) => Push::None(Some(why)),
+            Err(NoPush::NotPossible(why)) => Push::NotPossible(why),
             Err(NoPush::Failed(why)) => Push::NotStarted(why),
         }
     }
@@ -197,7 +205,8 @@ impl SaveReport {
         turn: Option<TurnId>,
     ) -> Result<AutosaveId, JournalError> {
         let (push, push_detail) = self.push.state();
-        let detail = [vec![self.detail()], self.remarks()].concat().join(", ");
+        // The record has all of it, and does not grow beyond reason.
+        let detail = [vec![self.detail_with(MOST_RECORDED)], self.remarks()].concat().join(", ");
         let commit = self.saved().map(|saved| &saved.commit);
         let new = NewAutosave {
             session,
@@ -252,14 +261,46 @@ impl SaveReport {
             Push::Started(push) => {
                 text.push_str(&format!(", push to `{}` started{}", push.remote, push.consequences));
             }
-            Push::None(Some(why)) | Push::NotStarted(why) => text.push_str(&format!(", not pushed: {why}")),
+            Push::None(Some(why)) | Push::NotPossible(why) | Push::NotStarted(why) => {
+                text.push_str(&format!(", not pushed: {why}"))
+            }
             Push::None(None) => {}
         }
         text
     }
 
+    /// What is not in the commit.
+    pub fn not_committed(&self) -> &[LeftOut] {
+        self.saved().map(|saved| saved.commit.left_out.as_slice()).unwrap_or_default()
+    }
+
+    /// What is not in the snapshot.
+    pub fn not_in_snapshot(&self) -> &[LeftOut] {
+        let taken = match &self.ended {
+            SaveOutcome::Saved(saved) => saved.snapshot.as_ref(),
+            SaveOutcome::Failed(failed) => failed.snapshot.as_ref(),
+            SaveOutcome::Nothing => None,
+        };
+        taken.map(|taken| taken.left_out.as_slice()).unwrap_or_default()
+    }
+
+    /// Whether something was to be saved and is not: a file, the snapshot itself, or a push that the settings want. Whoever
+    /// asked for no push, or has nowhere to push to, misses none.
+    pub fn is_incomplete(&self) -> bool {
+        let has_no_snapshot = self.saved().is_some_and(|saved| saved.snapshot.is_none());
+        let lacks_push = matches!(self.push, Push::NotStarted(_) | Push::NotPossible(_));
+        has_no_snapshot
+            || lacks_push
+            || !self.not_committed().is_empty()
+            || !self.not_in_snapshot().is_empty()
+    }
+
     /// What was done.
     pub fn detail(&self) -> String {
+        self.detail_with(MOST_SHOWN)
+    }
+
+    fn detail_with(&self, most: usize) -> String {
         match &self.ended {
             SaveOutcome::Saved(saved) => {
                 let Saved { commit, notes, others, snapshot, snapshot_problem } = saved;
@@ -272,16 +313,16 @@ impl SaveReport {
                     format!("notes{others} committed as {} on `{branch}` in `{notes}`", short(&commit.id));
                 match (snapshot, snapshot_problem) {
                     (Some(taken), _) => {
-                        text.push_str(&format!(", snapshot {} of {}", taken.id, tree_of(taken)))
+                        text.push_str(&format!(", snapshot {} of {}", taken.id, tree_of(taken, most)))
                     }
                     (None, Some(problem)) => text.push_str(&format!(", no snapshot ({problem})")),
                     (None, None) => {}
                 }
                 let late = snapshot.as_ref().map(|taken| taken.late.as_slice()).unwrap_or_default();
-                if let Some(late) = first_of(late.iter().map(|path| format!("`{path}`"))) {
+                if let Some(late) = first_of(late.iter().map(|path| format!("`{path}`")), most) {
                     text.push_str(&format!(", changed while it was saved: {late}"));
                 }
-                if let Some(left_out) = left_out(&commit.left_out) {
+                if let Some(left_out) = left_out(&commit.left_out, most) {
                     text.push_str(&format!(", not committed: {left_out}"));
                 }
                 text
@@ -289,7 +330,8 @@ impl SaveReport {
             SaveOutcome::Nothing => "there is nothing new to commit".to_owned(),
             SaveOutcome::Failed(failed) => {
                 let kept = failed.snapshot.as_ref();
-                let kept = kept.map(|taken| format!("; {} is kept in snapshot {}", tree_of(taken), taken.id));
+                let kept =
+                    kept.map(|taken| format!("; {} is kept in snapshot {}", tree_of(taken, most), taken.id));
                 let why = text::without_error_numbers(&failed.error.to_string());
                 format!("nothing was committed: {why}{}", kept.unwrap_or_default())
             }
@@ -348,24 +390,26 @@ impl SaveReport {
 }
 
 /// How much of the tree is in a snapshot.
-fn tree_of(taken: &Taken) -> String {
-    left_out(&taken.left_out)
+fn tree_of(taken: &Taken, most: usize) -> String {
+    left_out(&taken.left_out, most)
         .map_or_else(|| "the whole tree".to_owned(), |missing| format!("the tree without {missing}"))
 }
 
 /// The first files that are not in the commit or snapshot, and why.
-fn left_out(files: &[LeftOut]) -> Option<String> {
-    first_of(files.iter().map(|file| {
-        let path = file.path.as_ref().map_or_else(|| "a file".to_owned(), |path| format!("`{path}`"));
-        format!("{path} ({})", file.reason)
-    }))
+fn left_out(files: &[LeftOut], most: usize) -> Option<String> {
+    first_of(files.iter().map(left_out_file), most)
+}
+
+/// One of them.
+pub fn left_out_file(file: &LeftOut) -> String {
+    let path = file.path.as_ref().map_or_else(|| "a file".to_owned(), |path| format!("`{path}`"));
+    format!("{path} ({})", file.reason)
 }
 
 /// The first of a list, and how many more there are; `None` if it is empty.
-fn first_of(texts: impl ExactSizeIterator<Item = String>) -> Option<String> {
-    const SHOWN: usize = 5;
-    let more = texts.len().saturating_sub(SHOWN);
-    let mut texts: Vec<String> = texts.take(SHOWN).collect();
+fn first_of(texts: impl ExactSizeIterator<Item = String>, most: usize) -> Option<String> {
+    let more = texts.len().saturating_sub(most);
+    let mut texts: Vec<String> = texts.take(most).collect();
     if more > 0 {
         texts.push(format!("and {more} more"));
     }

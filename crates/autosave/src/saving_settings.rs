@@ -8,7 +8,7 @@ use changes::{GitProgram, Repository};
 use gate::policy::{Autosave, SnapshotSettings};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use journal::AutosaveId;
+use journal::{AutosaveId, Journal, OpenFor};
 use keeping::snapshot::{SnapshotError, Snapshots};
 use stop::policy_files::FoundTexts;
 use stop::{configured_snapshots, trust};
@@ -45,15 +45,19 @@ impl SavingSettings {
         Look::new(settings, gitleaks).with_home(self.home.as_deref())
     }
 
-    /// Those of the working tree, as the user's own configuration wants them.
+    /// Those of the working tree, as the user's own configuration wants them, and a repository's file that is trusted.
     pub(crate) fn snapshots(&self, repository: &Repository) -> Result<Snapshots, SnapshotError> {
         let settings = self.snapshot_settings(repository);
         configured_snapshots(repository.clone(), &self.git, &settings, &self.state)
     }
 
     pub(crate) fn snapshot_settings(&self, repository: &Repository) -> SnapshotSettings {
-        let texts = FoundTexts::read(&repository.root, self.user_file.as_deref());
-        trust::snapshot_settings(journal::Trust::Unknown, texts.texts()).unwrap_or_default()
+        let found = FoundTexts::read(&repository.root, self.user_file.as_deref());
+        let texts = found.texts();
+        let needs_trust = trust::own_text(texts).is_some_and(|text| text.text.contains("snapshot"));
+        let mut journal = needs_trust.then(|| Journal::open(&self.state, OpenFor::Command).ok()).flatten();
+        let trust = trust::of_file_or_unknown(journal.as_mut(), texts);
+        trust::snapshot_settings(trust, texts).unwrap_or_default()
     }
 
     /// A step, in the log of the script that this replaces, when it is taken. That it cannot be written stops nobody.

@@ -13,6 +13,7 @@
 mod allow;
 mod assignment;
 mod checks;
+mod command;
 mod gitleaks;
 mod hidden_text;
 mod other_languages;
@@ -20,6 +21,7 @@ mod random_word;
 mod secret_file;
 mod secret_name;
 mod shapes;
+mod unguessable;
 mod value_place;
 
 use std::borrow::Cow;
@@ -38,6 +40,7 @@ use secret_name::SecretName;
 use shapes::{SHAPES, Shape, Where};
 
 pub use allow::Allow;
+pub(crate) use command::command_without_values;
 pub use gitleaks::{GitleaksError, by_gitleaks};
 
 /// On so many bytes before and behind a keyword its pattern is tried.
@@ -134,7 +137,9 @@ fn scan_file(file: &AddedFile, allow: &Allow) -> Vec<Finding> {
     }
     let content = as_bytes_of_text(&file.content);
     let mut suspects = suspects(&content);
-    if secret_file::is_secret(&file.path, &content)
+    // A value that is known by its shape is reported as that.
+    let is_one_secret = || suspects.is_empty() && secret_file::is_one_secret(&file.path, &content);
+    if (secret_file::is_secret(&file.path, &content) || is_one_secret())
         && let Some(line) = file.lines.first()
     {
         suspects.push(Suspect {
@@ -251,7 +256,8 @@ fn seen(content: &[u8], is_binary: bool) -> Vec<(&'static str, usize, &[u8])> {
             *tried = if is_cut { to.saturating_sub(OVERLAP).max(hit.end()) } else { to };
             let Some(text) = content.get(from..to) else { continue };
             for captures in pattern.captures_iter(text) {
-                let Some(secret) = captures.get(1).or_else(|| captures.get(0)) else { continue };
+                let group = captures.iter().skip(1).flatten().next();
+                let Some(secret) = group.or_else(|| captures.get(0)) else { continue };
                 let whole = captures.get(0).map_or(b"".as_slice(), |whole| whole.as_bytes());
                 let at = from + secret.start();
                 if (shape.check)(whole, secret.as_bytes())

@@ -274,7 +274,9 @@ impl TurnComparison<'_, '_> {
     /// Commits of this turn on a branch that was left again are the turn's work although nothing of them is here.
     fn add_commits_elsewhere(&mut self, files: &mut Vec<ChangedFile>) {
         for (path, letter) in &self.history.elsewhere {
-            if files.iter().any(|file| &file.path == path) {
+            if let Some(file) = files.iter_mut().find(|file| &file.path == path) {
+                file.how.push(How::CommittedElsewhere);
+                file.how.sort();
                 continue;
             }
             let change = match letter {

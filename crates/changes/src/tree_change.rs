@@ -14,6 +14,8 @@ pub struct TreeChange {
     pub(crate) new_id: String,
     /// The old path, if the file was renamed; id and mode on the old side are then those of that path.
     pub(crate) renamed_from: Option<BytePath>,
+    /// The index has several versions of it that are still to be merged, and so none.
+    pub(crate) is_unmerged: bool,
 }
 
 impl TreeChange {
@@ -44,6 +46,7 @@ impl TreeChange {
                 old_id: (*old_id).to_owned(),
                 new_id: (*new_id).to_owned(),
                 renamed_from,
+                is_unmerged: *letter == "U",
             });
         }
         Ok(changes)
@@ -57,6 +60,11 @@ impl TreeChange {
     /// Mode and content id on the new side.
     pub fn new_side(&self) -> Option<(&str, &str)> {
         self.is_there().then_some((&self.new_mode, &self.new_id))
+    }
+
+    /// Whether it is open what the new side has: a merge left the path with conflicts.
+    pub fn is_unmerged(&self) -> bool {
+        self.is_unmerged
     }
 
     /// Whether the old side has a file of this very path.

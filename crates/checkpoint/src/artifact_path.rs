@@ -2,6 +2,7 @@
 //! anywhere, so the text is checked before it is used, and the way to the file is walked without following links.
 
 use std::fs::File;
+use std::io;
 use std::path::{Component, Path};
 
 use files::{FileError, Folder};
@@ -123,7 +124,13 @@ impl ArtifactPath {
 
     /// As `parent`, with folders made where they are missing.
     pub(crate) fn parent_made(&self, root: &Folder) -> Result<Option<Folder>, PathError> {
-        self.walk(root, |folder, name| folder.folder_made(name))
+        self.walk(root, |folder, name| match folder.folder_made(name) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                let _writable = folder.writable_meanwhile()?;
+                folder.folder_made(name)
+            }
+            made => made,
+        })
     }
 
     fn walk(

@@ -31,7 +31,7 @@ pub use prune::{DEFAULT_KEEP, prune, prune_after_save, prune_at_end};
 pub use remote_store::{FetchedFile, RemoteContent, RemoteError, RemoteStore, use_remote_store};
 pub use restore::{RestoreError, can_restore, restore};
 pub use resume::{CheckpointSearch, SkippedCheckpoint, UsableCheckpoint, last_valid};
-pub use run_removal::{Room, remove_run, room_of_run};
+pub use run_removal::{RemovedRun, Room, remove_run, room_of_run};
 pub use save::{FolderMove, SaveError, SaveRequest, SaveWarning, SavedCheckpoint, SizeLimits, save};
 pub use store::StoreError;
 pub use validate::{Depth, Issue, Validation, validate};

@@ -85,9 +85,18 @@ fn one(root: &Folder, store: &Store, artifact: &Artifact) -> Result<(), RestoreE
     let parent = path.parent_made(root)?;
     let parent = parent.as_ref().unwrap_or(root);
     // What a killed process leaves in the store's own folder is found by prune; another disk needs one beside the artifact.
-    match place(&store.temporary()?, parent, &path.name, &object, artifact, mode) {
+    let temporary = store.temporary()?;
+    let placed = || match place(&temporary, parent, &path.name, &object, artifact, mode) {
         Err(RestoreError::Folder(error)) if error.kind() == io::ErrorKind::CrossesDevices => {
             place(parent, parent, &path.name, &object, artifact, mode)
+        }
+        placed => placed,
+    };
+    match placed() {
+        // Some programs make what they wrote read-only, folders included.
+        Err(RestoreError::Folder(error)) if error.kind() == io::ErrorKind::PermissionDenied => {
+            let _writable = parent.writable_meanwhile()?;
+            placed()
         }
         placed => placed,
     }

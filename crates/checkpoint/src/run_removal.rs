@@ -1,5 +1,5 @@
-//! Takes a whole run away: what it published, its checkpoints and its record. The record goes last: while it is there, so is the
-//! run, and whoever prunes after a kill finishes the work. What only that run held in the store is freed by `prune`.
+//! Takes a whole run away: what it published, its checkpoints and its record. The record is moved last: while it is there, so is
+//! the run, and whoever prunes after a kill finishes the work. What only that run held in the store is freed by `prune`.
 
 use std::io;
 
@@ -39,12 +39,22 @@ pub fn room_of_run(layout: &Layout) -> Result<Room, FileError> {
     Ok(room)
 }
 
+/// A run that is gone.
+#[derive(Debug)]
+pub struct RemovedRun {
+    pub freed: Room,
+    /// Why some of what it had still takes room, in the store's folder for temporary files.
+    pub left: Option<FileError>,
+}
+
 /// The caller has the run in hand, so that nobody writes to it.
-pub fn remove_run(layout: &Layout) -> Result<Room, StoreError> {
+pub fn remove_run(layout: &Layout) -> Result<RemovedRun, StoreError> {
     let mut freed = Room::default();
     let folders = folders(layout)?;
     let [_, checkpoints] = &folders;
     let temporary = Store::made(checkpoints)?.temporary()?;
+    let mut moved = Vec::new();
+    // All of it vanishes before any of it is taken apart: a run whose results are half gone must not be listed as complete.
     for folder in &folders {
         // A file or a link of that name is not a run's.
         if !is_folder(folder, layout.run())? {
@@ -52,18 +62,20 @@ pub fn remove_run(layout: &Layout) -> Result<Room, StoreError> {
         }
         let room = room_below(folder, layout.run())?;
         let name = format!("pruned-{}", random_id());
-        // It vanishes at once, and is then taken apart.
+        // A stage may have made its folder read-only, and such a folder cannot be moved.
+        folder.let_owner_write(layout.run())?;
         match folder.rename(layout.run(), &temporary, &name) {
             Ok(()) => {
                 folder.sync()?;
-                temporary.remove_all(&name)?;
+                moved.push(name);
                 freed += room;
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(freed)
+    let left = moved.iter().filter_map(|name| temporary.remove_own(name).err()).reduce(|first, _| first);
+    Ok(RemovedRun { freed, left })
 }
 
 fn is_folder(folder: &Folder, name: &str) -> Result<bool, FileError> {
@@ -71,8 +83,15 @@ fn is_folder(folder: &Folder, name: &str) -> Result<bool, FileError> {
     Ok(stat.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir()))
 }
 
-/// Files with a second name elsewhere free nothing.
+/// Files with a second name elsewhere free nothing; what lies in a closed folder is not counted.
 fn room_below(folder: &Folder, name: &str) -> Result<Room, FileError> {
+    match room_of(folder, name) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Room::default()),
+        room => room,
+    }
+}
+
+fn room_of(folder: &Folder, name: &str) -> Result<Room, FileError> {
     let mut room = Room::default();
     let Some(stat) = folder.stat(name)? else { return Ok(room) };
     if FileType::from_raw_mode(stat.st_mode).is_dir() {

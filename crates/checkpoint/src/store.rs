@@ -240,8 +240,9 @@ impl Store {
         if !first || self.has(&hashed.sha256, known) {
             return Ok(StoredContent { hashed, new: false, is_copy: false });
         }
-        let executable = source.metadata().map_err(copying)?.mode() & 0o111;
-        let permissions = Permissions::from_mode(0o444 | executable);
+        // Who may not read the artifact may not read its copy, nor what is brought back from it.
+        let mode = source.metadata().map_err(copying)?.mode() & 0o555;
+        let permissions = Permissions::from_mode(0o400 | mode);
         temporary.file().set_permissions(permissions).map_err(copying)?;
         self.place(path, &mut temporary, &hashed.sha256)?;
         Ok(StoredContent { hashed, new: true, is_copy })
@@ -291,7 +292,8 @@ impl Store {
         let _ = self.folder.remove_file("known");
         let temporary = self.temporary()?;
         for (name, _) in temporary.entries()? {
-            temporary.remove_all(&name)?;
+            // What is somebody else's stays, and keeps nobody from freeing the rest: who moved it here has reported it.
+            let _ = temporary.remove_own(&name);
         }
         Ok(swept)
     }

@@ -10,6 +10,7 @@ use crate::commands::{
     watch, workflow,
 };
 use crate::error::exit_codes_help;
+use crate::help_examples;
 use crate::printer::{Printer, Verbosity};
 
 /// The version, and what it was built from and for, as far as that is known.
@@ -40,8 +41,9 @@ pub(crate) struct Arguments {
 impl Arguments {
     /// With the commands by what they are for, instead of in one list.
     pub(crate) fn grouped_command() -> clap::Command {
-        let command = Self::command();
-        let help = command_groups::help(&command, false, help_width());
+        let (command, width) = (Self::command(), help_width());
+        let command = if width < MOST_COLUMNS { help_examples::within(width, command) } else { command };
+        let help = command_groups::help(&command, false, width);
         command.override_help(help)
     }
 }

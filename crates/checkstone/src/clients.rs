@@ -7,6 +7,8 @@ use agents::{McpFile, host};
 use transcript::Agent;
 
 use crate::environment;
+use crate::home_relative::home_relative;
+use crate::settings_file;
 
 /// Whose settings are meant.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +16,16 @@ pub(crate) enum Scope<'a> {
     User,
     /// The repository with this root.
     Project(&'a Path),
+}
+
+impl Scope<'_> {
+    /// Why a file in this scope is not written: a link on the way leads out of the repository. The user's own links, as a dotfile
+    /// manager makes them, are followed.
+    pub(crate) fn obstacle(self, path: &Path) -> Option<String> {
+        let Self::Project(root) = self else { return None };
+        let target = settings_file::leads_out_of(root, path)?;
+        Some(format!("is not written: a link leads out of the repository, to `{}`", home_relative(&target)))
+    }
 }
 
 /// The files of one client in one scope.

@@ -225,6 +225,13 @@ impl GitHook {
         if !is_shell_script(text) {
             return refused("is not a shell script, so it is left unchanged".to_owned());
         }
+        let first_line = text.split('\n').next().unwrap_or_default();
+        if first_line.starts_with("#!") && first_line.ends_with('\r') && !self.is_started {
+            return refused(
+                "has a first line that ends with CR and LF, so git cannot run it; save it with LF alone"
+                    .to_owned(),
+            );
+        }
         // What others get too, they have somewhere else.
         let program = if *is_shared { "checkstone" } else { program };
         let program = match &own {

@@ -27,6 +27,7 @@ mod error;
 mod fail_open;
 mod file_change;
 mod git_hook;
+mod help_examples;
 mod home_relative;
 mod hook;
 mod installed;
@@ -44,6 +45,7 @@ mod new_policy;
 mod notification;
 mod own_program;
 mod printer;
+mod public_commands;
 mod recorded_facts;
 mod reductions;
 mod replay_page;
@@ -89,7 +91,7 @@ pub use team::reference as team_settings_reference;
 
 /// Runs the program with the arguments of a command line, the program's own name first.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let mut arguments: Vec<OsString> = arguments.into_iter().collect();
     // A client must never be stopped by its hook, so not even by arguments that this version does not know.
     let is_word = |place: usize, words: &[&str]| {
         arguments.get(place).is_some_and(|given| words.iter().any(|word| given == word))
@@ -104,11 +106,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         let unknown = CommandError::usage(format!("no fault is called `{fault}`"));
         return answered(Err(unknown), &Printer::new(Verbosity::Usual));
     }
-    if is_word(1, &["help"]) && is_word(2, &["--all"]) {
+    let asks_for_help = is_word(1, &["help"]);
+    if asks_for_help && is_word(2, &["--all"]) {
         let help = command_groups::help(&Arguments::command(), true, arguments::help_width());
         let printer = Printer::new(Verbosity::Usual);
         printer.data(&help);
         return answered(Ok(ExitCode::SUCCESS), &printer);
+    }
+    if asks_for_help {
+        // Help about help is the help.
+        arguments.retain(|given| given != "--help" && given != "-h");
     }
     let matches = Arguments::grouped_command().try_get_matches_from(arguments);
     let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
@@ -162,7 +169,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Watch(arguments) => commands::watch::run(arguments, &printer),
         Command::Markers(arguments) => commands::markers::run(arguments, &printer),
         Command::Completions(arguments) => {
-            commands::completions::run(arguments, Arguments::command(), &printer)
+            commands::completions::run(arguments, &Arguments::command(), &printer)
         }
         Command::Man(arguments) => commands::man::run(arguments, Arguments::command(), &printer),
         Command::Version(arguments) => commands::version::run(arguments, &printer),

@@ -11,7 +11,7 @@ use transcript::Agent;
 use crate::clients::{ClientFiles, Scope};
 use crate::file_change::{ChangeState, FileChange};
 use crate::home_relative::home_relative;
-use crate::installed::{self, Before};
+use crate::installed::{self, Before, Record};
 use crate::settings_file::SettingsFile;
 
 /// Who the records of these files belong to; the hooks have their own, also where both stand in one file.
@@ -39,128 +39,161 @@ impl PlannedMcp {
     /// `None` where the client has no MCP.
     pub(crate) fn adding(files: &ClientFiles, scope: Scope<'_>, program: &str) -> Option<Self> {
         let form = mcp_entry::form(files.agent)?;
-        let path = files.mcp(scope)?;
-        let planned = Self::new(files.agent, path, McpWork::Add(program.to_owned()));
-        Some(planned.looked_at(form))
+        let (agent, path) = (files.agent, files.mcp(scope)?);
+        let (shown, subject) = (home_relative(&path), settings::client(agent));
+        let planned = |change, work| Some(Self { agent, change, path: path.clone(), work });
+        let unchanged =
+            |message: String| planned(FileChange::new(subject, &path, ChangeState::Unchanged, message), None);
+        let refused = |why: String| planned(FileChange::new(subject, &path, ChangeState::Refused, why), None);
+        let file = match SettingsFile::read(&path) {
+            Ok(file) => file,
+            Err(problem) => return refused(format!("`{shown}` {problem}")),
+        };
+        let text = file.text.as_deref().unwrap_or_default();
+        let new = match (mcp_entry::owner(agent, form, text), with_server(agent, form, text, program)) {
+            (Err(error), _) | (_, Err(error)) => {
+                return refused(format!("`{shown}` is left unchanged: {error}"));
+            }
+            (Ok(McpOwner::Others), _) => {
+                let name = mcp_entry::NAME;
+                return unchanged(format!("`{shown}` has a server `{name}` of your own, which stays"));
+            }
+            (Ok(_), Ok(new)) => new,
+        };
+        if new == text {
+            return unchanged(format!("the MCP server is already in `{shown}`"));
+        }
+        if let Some(obstacle) = file.obstacle() {
+            return refused(format!("`{shown}` {obstacle}"));
+        }
+        let message = format!("the MCP server is registered in `{shown}`");
+        let change = FileChange::new(subject, &path, ChangeState::Changed, message);
+        let change = change.with_diff(file.text.as_deref(), Some(&new));
+        planned(change, Some(McpWork::Add(program.to_owned())))
     }
 
     /// `None` where nothing of ours is, or could be, in the file.
-    pub(crate) fn removing(agent: Agent, path: PathBuf) -> Option<Self> {
+    pub(crate) fn removing(agent: Agent, path: PathBuf, state: &Path) -> Option<Self> {
         let form = mcp_entry::form(agent)?;
-        let file = SettingsFile::read(&path).ok()?;
-        let text = file.text.as_deref()?;
-        let is_ours = match mcp_entry::owner(agent, form, text) {
-            Ok(owner) => matches!(owner, McpOwner::Ours(_)),
-            // What the hooks' own look says of such a file is enough.
-            Err(_) => false,
+        let (shown, subject) = (home_relative(&path), settings::client(agent));
+        let record = installed::of_file(state, &owner(agent), &path);
+        let planned = |change, work| Some(Self { agent, change, path: path.clone(), work });
+        let refused = |why: String| {
+            let why = format!("`{shown}` {why}");
+            planned(FileChange::new(subject, &path, ChangeState::Refused, why), None)
         };
-        is_ours.then(|| Self::new(agent, path, McpWork::Remove).looked_at(form))
-    }
-
-    fn new(agent: Agent, path: PathBuf, work: McpWork) -> Self {
-        let change = FileChange::new(settings::client(agent), &path, ChangeState::Changed, "");
-        Self { agent, change, path, work: Some(work) }
-    }
-
-    /// The change as it would be now.
-    fn looked_at(mut self, form: &McpForm) -> Self {
-        let Some(work) = self.work.take() else { return self };
-        let (shown, subject) = (home_relative(&self.path), settings::client(self.agent));
-        let unchanged =
-            |message: String| FileChange::new(subject, &self.path, ChangeState::Unchanged, message);
-        let refused = |why: String| FileChange::new(subject, &self.path, ChangeState::Refused, why);
-        let file = match SettingsFile::read(&self.path) {
+        let file = match SettingsFile::read(&path) {
             Ok(file) => file,
-            Err(problem) => return Self { change: refused(format!("`{shown}` {problem}")), ..self },
+            Err(_) if record.is_none() => return None,
+            Err(problem) => return refused(format!("{problem}; fix that and run `uninstall` again")),
         };
-        let text = file.text.clone().unwrap_or_default();
-        let found = mcp_entry::owner(self.agent, form, &text);
-        let change = match (found, edited(self.agent, form, &text, None, &work)) {
-            (Err(error), _) | (_, Err(error)) => refused(format!("`{shown}` is left unchanged: {error}")),
-            (Ok(McpOwner::Others), _) => {
-                unchanged(format!("`{shown}` has a server `{}` of your own, which stays", mcp_entry::NAME))
+        let text = file.text.as_deref()?;
+        let after = match without_server(agent, form, text, record.as_ref(), state) {
+            Ok(after) => after?,
+            Err(error @ settings::SettingsError::NotSurelyRemoved { .. }) => {
+                return refused(format!("is left unchanged: {error}"));
             }
-            (_, Ok(new)) if new == text => unchanged(format!("the MCP server is already in `{shown}`")),
-            (_, Ok(new)) => match file.obstacle() {
-                Some(obstacle) => refused(format!("`{shown}` {obstacle}")),
-                None => {
-                    let message = match work {
-                        McpWork::Add(_) => format!("the MCP server is registered in `{shown}`"),
-                        McpWork::Remove => format!("the MCP server is removed from `{shown}`"),
-                    };
-                    FileChange::new(subject, &self.path, ChangeState::Changed, message)
-                        .with_diff(file.text.as_deref(), Some(&new))
-                }
-            },
+            // A file that we never wrote, or that does not name us, is not ours to judge.
+            Err(_) if record.is_none() || !text.contains(mcp_entry::NAME) => return None,
+            Err(error) => {
+                let what = "remove the server `checkstone` by hand, or fix it and run `uninstall` again";
+                return refused(format!("is left unchanged: {error}; {what}"));
+            }
         };
-        let work = (change.state == ChangeState::Changed).then_some(work);
-        Self { change, work, ..self }
+        if let Some(obstacle) = file.obstacle() {
+            return refused(obstacle);
+        }
+        let new = match &after {
+            Before::Absent => None,
+            Before::Text(text) => Some(text.as_str()),
+        };
+        let message = format!("the MCP server is removed from `{shown}`");
+        let change = FileChange::new(subject, &path, ChangeState::Changed, message);
+        planned(change.with_diff(Some(text), new), Some(McpWork::Remove))
     }
 
     /// Does it to the file as it is now: the hooks may have been put into it, or taken out, in between.
     pub(crate) fn carry_out(&mut self, state: &Path) {
         let (Some(work), Some(form)) = (self.work.take(), mcp_entry::form(self.agent)) else { return };
         let owner = owner(self.agent);
+        let refused = |change: &mut FileChange, why: String| {
+            change.state = ChangeState::Refused;
+            change.message = format!("`{}` {why}", home_relative(&change.path));
+        };
         let file = match SettingsFile::read(&self.path) {
             Ok(file) => file,
-            Err(problem) => {
-                self.change.state = ChangeState::Refused;
-                self.change.message = format!("`{}` {problem}", home_relative(&self.path));
-                return;
-            }
+            Err(problem) => return refused(&mut self.change, problem.to_string()),
         };
-        let text = file.text.clone().unwrap_or_default();
-        let record = installed::of_file(state, &owner, &self.path);
-        let before = record.as_ref().and_then(|record| record.before(state));
-        let known = match &before {
-            Some(Before::Text(text)) => Some(text.as_str()),
-            _ => None,
-        };
-        let new = match edited(self.agent, form, &text, known, &work) {
-            Ok(new) => new,
-            Err(error) => {
-                self.change.state = ChangeState::Refused;
-                self.change.message = format!("`{}` stays as it is: {error}", home_relative(&self.path));
-                return;
-            }
-        };
+        let text = file.text.as_deref().unwrap_or_default();
         match work {
-            // Another client that reads the same file has put it there: its record says what was there before.
-            McpWork::Add(_) if new == text => {}
-            McpWork::Add(_) => self.change.write(state, &owner, &file, &new),
+            McpWork::Add(program) => match with_server(self.agent, form, text, &program) {
+                // Another client that reads the same file has put it there: its record says what was there before.
+                Ok(new) if new == text => {}
+                Ok(new) => self.change.write(state, &owner, &file, &new),
+                Err(error) => refused(&mut self.change, format!("stays as it is: {error}")),
+            },
             McpWork::Remove => {
-                let is_untouched = record.as_ref().is_some_and(|record| record.wrote(&text));
-                let after = match before {
-                    // As it was, to the byte.
-                    Some(before) if is_untouched => before,
-                    Some(Before::Absent) if mcp_entry::is_empty(form, &new) => Before::Absent,
-                    _ => Before::Text(new),
-                };
-                if let Err(error) = installed::take_back(state, &owner, &file, &after) {
-                    self.change.refuse(&error);
+                let record = installed::of_file(state, &owner, &self.path);
+                match without_server(self.agent, form, text, record.as_ref(), state) {
+                    Ok(None) => {}
+                    Ok(Some(after)) => {
+                        if let Err(error) = installed::take_back(state, &owner, &file, &after) {
+                            self.change.refuse(&error);
+                        }
+                    }
+                    Err(error) => refused(&mut self.change, format!("stays as it is: {error}")),
                 }
             }
         }
     }
 }
 
-fn edited(
+/// The text with our server; one that starts a program that is gone gets the present one.
+fn with_server(
     agent: Agent,
     form: &McpForm,
     text: &str,
-    before: Option<&str>,
-    work: &McpWork,
+    program: &str,
 ) -> Result<String, settings::SettingsError> {
-    match work {
-        McpWork::Add(program) => {
-            let gone = match mcp_entry::owner(agent, form, text)? {
-                McpOwner::Ours(old) => Some(old).filter(|old| is_gone(old)).into_iter().collect(),
-                _ => Vec::new(),
-            };
-            mcp_entry::add(agent, form, text, program, &gone)
+    let gone = match mcp_entry::owner(agent, form, text)? {
+        McpOwner::Ours(old) => Some(old).filter(|old| is_gone(old)).into_iter().collect(),
+        McpOwner::Nobody | McpOwner::Others => Vec::new(),
+    };
+    mcp_entry::add(agent, form, text, program, &gone)
+}
+
+/// The file without our server: as it was to the byte, where nobody else changed it; else without our entry. `None` if it has none.
+fn without_server(
+    agent: Agent,
+    form: &McpForm,
+    text: &str,
+    record: Option<&Record>,
+    state: &Path,
+) -> Result<Option<Before>, settings::SettingsError> {
+    let before = record.and_then(|record| record.before(state));
+    let is_untouched = record.is_some_and(|record| record.wrote(text));
+    let is_clean = |before: &Before| match before {
+        Before::Absent => true,
+        Before::Text(text) => {
+            mcp_entry::owner(agent, form, text).is_ok_and(|owner| !matches!(owner, McpOwner::Ours(_)))
         }
-        McpWork::Remove => mcp_entry::remove(agent, form, text, before),
+    };
+    // Whatever an older version made of the file, this is what it was.
+    if let Some(before) = before.as_ref().filter(|before| is_untouched && is_clean(before)) {
+        return Ok(Some(before.clone()));
     }
+    if !matches!(mcp_entry::owner(agent, form, text)?, McpOwner::Ours(_)) {
+        return Ok(None);
+    }
+    let known = match &before {
+        Some(Before::Text(text)) => Some(text.as_str()),
+        Some(Before::Absent) | None => None,
+    };
+    let rest = mcp_entry::remove(agent, form, text, known)?;
+    Ok(Some(match before {
+        Some(Before::Absent) if mcp_entry::is_empty(form, &rest) => Before::Absent,
+        _ => Before::Text(rest),
+    }))
 }
 
 /// Whether a program that is named by its path is not there any more.
@@ -185,9 +218,37 @@ pub(crate) fn found(agent: Agent, root: Option<&Path>) -> Option<(PathBuf, McpOw
     })
 }
 
+/// Files that `init` wrote our server into and in which the client would not find it now, with what is wrong. One that is gone as a whole
+/// is nobody's problem; one in which there is only nothing of ours is one only if it is looked at here.
+pub(crate) fn lost(agent: Agent, root: Option<&Path>, state: &Path) -> Vec<(PathBuf, LostServer)> {
+    let Some(form) = mcp_entry::form(agent) else { return Vec::new() };
+    let places = places(agent, root);
+    let recorded = recorded(state).into_iter().filter(|(of, _)| *of == agent);
+    let lost = recorded.filter_map(|(_, path)| {
+        let found = match SettingsFile::read(&path) {
+            Ok(file) => mcp_entry::owner(agent, form, &file.text?).map_err(|error| error.to_string()),
+            Err(problem) => Err(problem.to_string()),
+        };
+        let lost = match found {
+            Err(why) => LostServer::Unreadable(why),
+            Ok(McpOwner::Nobody) if places.contains(&path) => LostServer::Removed,
+            Ok(_) => return None,
+        };
+        Some((path, lost))
+    });
+    lost.collect()
+}
+
+/// Why the client does not find what `init` wrote.
+#[derive(Debug)]
+pub(crate) enum LostServer {
+    Unreadable(String),
+    Removed,
+}
+
 /// Files that `init` ever wrote a server into.
 pub(crate) fn recorded(state: &Path) -> Vec<(Agent, PathBuf)> {
-    let of_record = |record: installed::Record| {
+    let of_record = |record: Record| {
         let agent = Agent::ALL.into_iter().find(|agent| owner(*agent) == record.owner)?;
         Some((agent, record.file))
     };

@@ -186,7 +186,7 @@ pub(crate) fn write_whole(text: &str) -> io::Result<()> {
 
 /// Several lines stay lines; what a file or a program put into them cannot move the cursor.
 pub(crate) fn shown(text: &str) -> String {
-    text.lines().map(transcript::visible).collect::<Vec<_>>().join("\n")
+    text::visible_lines(text.strip_suffix('\n').unwrap_or(text))
 }
 
 /// What the terminal says, unless a person set `COLUMNS`.

@@ -17,13 +17,13 @@ use run::event::{Ending, Event, What};
 use run::outlook::{StageOutlook, Would};
 use run::output::OutlookOutput;
 use run::plan::{DEFAULT_DURATION, NOTHING_TO_RUN, Plan};
-use run::record::Record;
-use run::state::{RunState, StageState};
+use run::record::{Record, StageRecord};
+use run::state::{NOT_RETRYABLE, RunState, StageState};
 use supervise::marker::Marker;
 use text::{Cell, Column, Table, counted, shell_word};
 use transcript::visible;
 
-use crate::error::{CommandError, ErrorKind};
+use crate::error::{CommandError, ErrorKind, Warning};
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 use crate::run_notification;
 use crate::run_project::{self, Index};
@@ -43,6 +43,7 @@ pub(crate) struct Display<'a> {
     parameters: HashMap<String, String>,
     bars: HashMap<String, Bar>,
     reused: usize,
+    is_aborting: bool,
     layout: Option<Layout>,
 }
 
@@ -69,7 +70,7 @@ impl<'a> Display<'a> {
             Form::Lines
         };
         let (budgets, parameters, bars) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Self { printer, form, budgets, parameters, bars, reused: 0, layout: None }
+        Self { printer, form, budgets, parameters, bars, reused: 0, is_aborting: false, layout: None }
     }
 
     pub(crate) fn know(&mut self, plan: &Plan, layout: &Layout) {
@@ -104,9 +105,19 @@ impl<'a> Display<'a> {
                 return;
             }
         }
-        if let Some(line) = self.line(&event.what) {
-            self.say(&line);
+        match &event.what {
+            // Without progress there are warnings all the same.
+            What::Warning { stage_id, text } if self.printer.is_quiet() => {
+                let of = stage_id.as_deref().map(|id| format!("{}: ", self.named(id))).unwrap_or_default();
+                self.printer.warning(Warning::new(format!("{of}{}", visible(text))));
+            }
+            what => {
+                if let Some(line) = self.line(what) {
+                    self.say(&line);
+                }
+            }
         }
+        self.is_aborting |= matches!(event.what, What::AbortRequested { stage_id: None });
     }
 
     fn say(&self, line: &str) {
@@ -239,6 +250,7 @@ impl<'a> Display<'a> {
             }
             What::AbortRequested { stage_id } => match stage_id {
                 Some(id) => format!("{}  aborting", stage(id)),
+                None if self.is_aborting => "Forcing the abort.".to_owned(),
                 None => "Aborting. Press Ctrl-C again to force.".to_owned(),
             },
             What::Swept { stage_id, processes, .. } if *processes > 0 => {
@@ -400,7 +412,7 @@ pub(crate) fn summary(record: &Record, plan: &Plan, layout: &Layout, width: Opti
             GOOD,
             format!("the artifacts are in `{published}`; `checkstone report {word}` writes the report"),
         ),
-        _ => (DOUBTFUL, format!("`checkstone resume {word}` continues it")),
+        _ => (DOUBTFUL, how_to_continue(record, plan, &word)),
     };
     let progress = match stages.len() {
         0 => NOTHING_TO_RUN.to_owned(),
@@ -409,6 +421,33 @@ pub(crate) fn summary(record: &Record, plan: &Plan, layout: &Layout, width: Opti
     let state = record.state.name();
     text.push_str(&format!("run {STRONG}{run}{STRONG:#} {style}{state}{style:#}: {progress}\n"));
     text
+}
+
+/// A stage that must not be repeated, and was begun, is run again only for somebody who names it.
+fn how_to_continue(record: &Record, plan: &Plan, run: &str) -> String {
+    let once = plan.stages.iter().filter(|stage| !stage.is_retryable);
+    let once = once.map(|stage| (&stage.id, record.stage(&stage.id)));
+    let (begun, not_begun): (Vec<_>, Vec<_>) =
+        once.filter(|(_, here)| here.state != StageState::Completed).partition(|(_, here)| here.attempt > 0);
+    let is_refused =
+        |here: &StageRecord| here.reason.as_deref().is_some_and(|reason| reason.starts_with(NOT_RETRYABLE));
+    let elsewhere: Vec<String> = (not_begun.iter())
+        .filter(|(_, here)| here.state == StageState::Blocked && is_refused(here))
+        .map(|(id, _)| format!("`{}`", visible(id)))
+        .collect();
+    let again: String = begun.iter().map(|(id, _)| format!(" --again {}", shell_word(id))).collect();
+    match (begun.is_empty(), elsewhere.is_empty()) {
+        (true, true) => format!("`checkstone resume {run}` continues it"),
+        (true, false) => {
+            let names = elsewhere.join(", ");
+            format!(
+                "once {names} completed in the run that started it, `checkstone resume {run}` continues this one"
+            )
+        }
+        (false, _) => {
+            format!("`checkstone resume {run}{again}` runs again what is not retryable, and continues it")
+        }
+    }
 }
 
 /// The stages of a run with their parameters: those of the plan, and in the place of a fan-out that was not known when it

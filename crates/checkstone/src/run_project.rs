@@ -104,6 +104,13 @@ pub(crate) fn is_resumable(found: &FoundRun, again: &[String], set: &[SetParamet
     Record::read(&found.layout.events()).is_ok_and(is_wanted) && !control::is_taken(&found.layout)
 }
 
+/// The other runs of its title that were begun here, the newest first.
+pub(crate) fn others_of_title(layout: &Layout) -> Vec<Layout> {
+    let all = runs::all(layout.root()).into_iter().map(|found| found.layout);
+    let others = all.filter(|other| other.title() == layout.title() && other.run() != layout.run());
+    others.filter(|other| is_known(layout.root(), other)).collect()
+}
+
 /// The newest run that somebody has in hand.
 pub(crate) fn running(root: &Path) -> Option<Layout> {
     runs::all(root).into_iter().map(|found| found.layout).find(control::is_taken)
@@ -127,7 +134,7 @@ fn is_changed(layout: &Layout, record: &Record, set: &[SetParameter]) -> bool {
     values.extend(set.iter().cloned());
     let plan = Plan::read_with(&file, &text, layout.root(), &values);
     let would_run = |plan: Plan| {
-        let stages = outlook::of_resume(&plan, layout, record, &[]);
+        let stages = outlook::of_resume(&plan, layout, record, &[], &[]);
         stages.iter().any(|stage| matches!(stage.would, Would::Run | Would::Maybe))
     };
     // What is wrong with a value is told when the run is gone on with.

@@ -1,5 +1,5 @@
 //! One settings file of a client, or hook of git's, on disk: read with every oddity told, written whole or not at all. A link in its
-//! place stays a link, and what it leads to is written.
+//! place stays a link, and what it leads to is written; but of a repository's own files only what stays in it.
 
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
@@ -50,6 +50,18 @@ pub(crate) enum SettingsFileError {
     Read(io::ErrorKind),
     #[error("is not UTF-8")]
     NotText,
+}
+
+/// Where a file of a repository really is, if a link on the way to it leads out of the repository. Whoever made the repository
+/// chose that place, and not the person who works in it: nothing is written there.
+pub(crate) fn leads_out_of(root: &Path, path: &Path) -> Option<PathBuf> {
+    let there = path.ancestors().find(|place| place.symlink_metadata().is_ok())?;
+    let (real_root, real) = (root.canonicalize().ok()?, there.canonicalize().ok()?);
+    if real.starts_with(&real_root) {
+        return None;
+    }
+    let rest = path.strip_prefix(there).ok().filter(|rest| !rest.as_os_str().is_empty());
+    Some(rest.map_or_else(|| real.clone(), |rest| real.join(rest)))
 }
 
 impl SettingsFile {

@@ -2,9 +2,10 @@
 //! and when.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fd::OwnedFd;
@@ -218,6 +219,51 @@ impl Folder {
         }
     }
 
+    /// As [`Folder::remove_all`], for what is ours alone: a folder in it that was made read-only is made writable first. If
+    /// something cannot be removed all the same, the rest is, and the first error is returned.
+    pub fn remove_own(&self, name: impl AsRef<OsStr>) -> Result<(), FileError> {
+        let name = name.as_ref();
+        let writable = self.let_owner_write(name);
+        let removed = match self.folder(name) {
+            Ok(folder) => {
+                let mut removed = Ok(());
+                for (inner, _) in folder.first_entries(usize::MAX)? {
+                    removed = removed.and(folder.remove_own(&inner));
+                }
+                removed.and_then(|()| self.remove_empty_folder(name))
+            }
+            Err(FileError::NotAFolder { .. } | FileError::SymbolicLink { .. }) => self.remove_file(name),
+            Err(error) => writable.and(Err(error)),
+        };
+        match removed {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
+        }
+    }
+
+    /// If the entry is a folder, its owner may list it and write into it from now on. One that cannot even be opened can be
+    /// changed by its name alone; so this is for folders in whose place nobody else puts a link.
+    pub fn let_owner_write(&self, name: impl AsRef<OsStr>) -> Result<(), FileError> {
+        let name = name.as_ref();
+        let Some(stat) = self.stat(name)? else { return Ok(()) };
+        let (is_folder, mode) =
+            (FileType::from_raw_mode(stat.st_mode).is_dir(), Mode::from_raw_mode(stat.st_mode));
+        if !is_folder || mode.contains(Mode::RWXU) {
+            return Ok(());
+        }
+        rustix::fs::chmodat(&self.file, name, mode | Mode::RWXU, AtFlags::empty())
+            .map_err(|error| FileError::new("make writable the folder", self.at(name), error))
+    }
+
+    /// Its owner may write into this folder until the answer is dropped, which gives it its mode back.
+    pub fn writable_meanwhile(&self) -> Result<WritableMeanwhile<'_>, FileError> {
+        let failed = FileError::failed("make writable the folder", &self.path);
+        let before = self.file.metadata().map_err(&failed)?.permissions();
+        let writable = Permissions::from_mode(before.mode() | 0o700);
+        self.file.set_permissions(writable).map_err(&failed)?;
+        Ok(WritableMeanwhile { folder: self, before })
+    }
+
     fn first_entries(&self, most: usize) -> Result<Vec<(OsString, FileType)>, FileError> {
         let failed = |error: Errno| FileError::new("read the folder", self.path.clone(), error);
         let mut found = Vec::new();
@@ -269,6 +315,20 @@ impl Folder {
     /// Flushes the names in it.
     pub fn sync(&self) -> Result<(), FileError> {
         self.file.sync_all().map_err(FileError::failed("flush the folder", &self.path))
+    }
+}
+
+/// A folder that somebody made read-only, and that is writable as long as this is held.
+#[derive(Debug)]
+pub struct WritableMeanwhile<'a> {
+    folder: &'a Folder,
+    before: Permissions,
+}
+
+impl Drop for WritableMeanwhile<'_> {
+    fn drop(&mut self) {
+        // If that fails, it stays writable for its owner, which loses nothing.
+        let _ = self.folder.file.set_permissions(self.before.clone());
     }
 }
 

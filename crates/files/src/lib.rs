@@ -15,7 +15,7 @@ mod temporary_file;
 
 pub use bounded_child::{BoundedChild, Bounds, ChildError, Ended, Leftovers};
 pub use file_error::FileError;
-pub use folder::{Folder, sync_directory};
+pub use folder::{Folder, WritableMeanwhile, sync_directory};
 pub use lock::{Lock, LockError, Sharing};
 pub use program::find_program;
 pub use random::{random_id, random_key};

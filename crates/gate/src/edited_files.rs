@@ -1,4 +1,4 @@
-//! What a turn edited by the word of its timeline alone, for where no repository can be asked.
+//! What a turn edited by the word of its timeline alone: for where no repository can be asked, and which files it shows whole.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,6 +14,14 @@ pub fn script_endings(inputs: &Inputs) -> BTreeMap<String, String> {
     let spelling = Paths::new(&inputs.cwd, &inputs.cwd);
     let edits = inputs.calls.iter().flat_map(|recorded| &recorded.call.edits);
     edits.filter_map(|edit| Some((spelling.one(&edit.path), edit.ending.clone()?))).collect()
+}
+
+/// The files whose whole text an edit in the timeline shows, by their paths from the root of the repository.
+pub fn files_shown_whole(inputs: &Inputs) -> BTreeSet<String> {
+    let root = inputs.root();
+    let spelling = Paths::new(&inputs.cwd, &root);
+    let edits = inputs.calls.iter().flat_map(|recorded| &recorded.call.edits);
+    edits.filter(|edit| edit.whole && edit.after.is_some()).map(|edit| spelling.one(&edit.path)).collect()
 }
 
 /// The files inside the repository that the timeline shows as edited, each once. Formatters may have changed nothing, and

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use change_set::ChangeSet;
+use contents::TextHash;
 use outputs::Shown;
 use programs::repository::Repository;
 use programs::shell::{Directory, Intents};
@@ -47,9 +48,14 @@ pub struct Inputs {
     /// The endings that changed scripts without one would have, by their first lines: a path from the root, and `sh`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub script_endings: BTreeMap<String, String>,
-    /// Changed files whose code is what HEAD has; looked at only if there is no transcript to show the edits.
+    /// Changed files whose code is what it was when the turn began, or what HEAD has if that is not known; looked at only if
+    /// something would be asked for them, or if there is no transcript to show the edits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without_need: Vec<String>,
+    /// What changed files hold at the stop, of those whose whole text an edit in the timeline shows. Such an edit before a run
+    /// tells whether the run saw this very text.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub present: BTreeMap<String, TextHash>,
     pub stop: Stop,
     pub history: History,
     /// What was proven before, and what was not.
@@ -319,6 +325,7 @@ impl Inputs {
             repository: None,
             script_endings: BTreeMap::new(),
             without_need: Vec::new(),
+            present: BTreeMap::new(),
             stop: Stop::default(),
             history: History::default(),
             ledger: LedgerExtract::default(),

@@ -126,7 +126,7 @@ fn failed_checks(
         };
         let required = actions.iter().filter(|action| action.state == ActionState::Required);
         Step {
-            text: format!("Fix what `{}` reports, until it passes", check.run),
+            text: format!("Fix what `{}` reports, until it passes", text::visible(&check.run)),
             actions: required.map(|action| action.id.clone()).filter(is_proven).collect(),
         }
     };
@@ -412,6 +412,7 @@ fn standings(expected: &[Expectation<Demand<'_>>], red: &BTreeSet<String>) -> Ve
     for Expectation { subject, .. } in expected {
         let is_red = |path: &String| subject.action.proof == Proof::Verification && red.contains(path);
         let take_back = |path: &String| FileStanding {
+            weak: None,
             path: path.clone(),
             action: subject.action.id.clone(),
             proof: ContentProof::TakenBack,

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::strength::Strength;
+
 /// What the ledger knows of the files that a stop is about.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LedgerExtract {
@@ -23,6 +25,9 @@ pub struct ProvenFile {
     pub action: String,
     /// What proved it.
     pub command: String,
+    /// How little that says, if its package has more; older versions did not record it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weak: Option<Strength>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -38,9 +43,9 @@ pub struct UnprovenFile {
 
 impl LedgerExtract {
     /// What proved the present content of a file.
-    pub(crate) fn proof_of(&self, path: &str, action: &str) -> Option<&str> {
+    pub(crate) fn proof_of(&self, path: &str, action: &str) -> Option<&ProvenFile> {
         let key = (path, action);
         let place = self.proven.binary_search_by(|file| (file.path.as_str(), file.action.as_str()).cmp(&key));
-        Some(self.proven.get(place.ok()?)?.command.as_str())
+        self.proven.get(place.ok()?)
     }
 }

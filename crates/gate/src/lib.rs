@@ -26,7 +26,7 @@ mod verdict;
 mod work;
 
 pub use correction::Correction;
-pub use edited_files::{edited_files, script_endings};
+pub use edited_files::{edited_files, files_shown_whole, script_endings};
 pub use explain::{Explanation, RuleState, explain};
 pub use hold_message::HoldMessage;
 pub use inputs::{
@@ -38,6 +38,7 @@ pub use judge::judge;
 pub use ledger_extract::{LedgerExtract, ProvenFile, UnprovenFile};
 pub use message::HEADER;
 pub use silence::{ASKED_BEFORE, is_edit, reports, waivers};
+pub use strength::Strength;
 pub use unproven::needs;
 pub use verdict::{
     ActionState, ActionVerdict, ChangedCategory, ContentProof, Decision, Evidence, FileStanding, Observation,

@@ -4,7 +4,7 @@
 
 use outputs::Summary;
 use text::OWN_PREFIX;
-use text::listed;
+use text::{listed, visible};
 
 use crate::hold_message::{HoldMessage, LONGEST, OBSERVATIONS, name_in, observations};
 use crate::inputs::{CheckOutcome, CheckResult};
@@ -40,20 +40,22 @@ pub(crate) struct Parts<'a> {
 pub(crate) fn hold_message(parts: &Parts<'_>) -> HoldMessage {
     let gate = &parts.policy.gate;
     let messages = &parts.policy.messages;
+    let folder = parts.folder.map(visible);
+    let folder = folder.as_deref();
     let mut waivable: Vec<String> = Vec::new();
     for action in parts.steps.iter().flat_map(|step| &step.actions).filter(|_| gate.waivers) {
-        let name = name_in(action, parts.folder);
+        let name = name_in(action, folder);
         if !waivable.contains(&name) {
             waivable.push(name);
         }
     }
     let changed = (!parts.changed.is_empty()).then(|| summary(parts));
     let step = |step: &Step| {
-        let text = match parts.folder {
+        let text = match folder {
             Some(folder) => format!("In `{folder}`: {}", begun_in_a_sentence(&step.text)),
             None => step.text.clone(),
         };
-        let names: Vec<String> = step.actions.iter().map(|action| name_in(action, parts.folder)).collect();
+        let names: Vec<String> = step.actions.iter().map(|action| name_in(action, folder)).collect();
         match gate.turn_only || names.is_empty() {
             true => text,
             false => format!("{text} ({})", names.join(", ")),
@@ -76,7 +78,7 @@ pub(crate) fn hold_message(parts: &Parts<'_>) -> HoldMessage {
         commit: (gate.commit && !parts.only_prose && !parts.steps.is_empty())
             .then(|| messages.commit.clone()),
         observations: match gate.turn_only {
-            true => parts.observations.iter().map(|observation| observation.text.clone()).collect(),
+            true => parts.observations.iter().map(|observation| visible(&observation.text)).collect(),
             false => by_cause(parts.observations),
         },
         capture: gate.capture.then(|| messages.capture.clone()),
@@ -100,7 +102,7 @@ fn begun_in_a_sentence(text: &str) -> String {
 pub(crate) fn name_folder(folder: Option<&str>, mut verdict: Verdict) -> Verdict {
     if let (Some(folder), Some(message), None) = (folder, &verdict.message, &verdict.hold) {
         let text = message.strip_prefix(OWN_PREFIX).map_or(message.as_str(), str::trim_start);
-        let text = format!("{OWN_PREFIX} In `{folder}`: {text}");
+        let text = format!("{OWN_PREFIX} In `{}`: {text}", visible(folder));
         verdict.message = Some(text::shortened(&text, LONGEST));
     }
     verdict
@@ -124,7 +126,7 @@ pub(crate) fn notice(policy: &Policy, sentence: Option<&str>, observed: &[Observ
     self::sentence(policy, &text)
 }
 
-/// Failures with the same sentence are one line, with what failed.
+/// Failures with the same sentence are one line, with what failed. Whatever a file or a command put into it, it is one line.
 fn by_cause(observations: &[Observation]) -> Vec<String> {
     let mut lines: Vec<(&str, Vec<&str>)> = Vec::new();
     for observation in observations {
@@ -144,7 +146,7 @@ fn by_cause(observations: &[Observation]) -> Vec<String> {
         1 => format!("{cause} ({})", listed(commands)),
         count => format!("{cause} ({count} times: {})", listed(commands)),
     };
-    lines.into_iter().map(line).collect()
+    lines.into_iter().map(line).map(|line| visible(&line)).collect()
 }
 
 /// What the policy's own checks said, failures with the end of their output. They leave room for the steps.
@@ -156,12 +158,13 @@ pub(crate) fn checks(results: &[CheckResult]) -> Option<String> {
             0 => String::new(),
             milliseconds => format!(" ({:.1} s)", milliseconds as f64 / 1000.0),
         };
-        let run = &check.run;
+        let run = visible(&check.run);
         match (check.outcome, tests_in(&check.output)) {
             (CheckOutcome::Passed, Some(tests)) => format!("Tests: {tests}{took}, by `{run}`."),
             (CheckOutcome::Passed, None) => format!("`{run}` passed{took}."),
             (CheckOutcome::Failed, _) => {
-                let output = end(check.output.trim_end(), MOST / failed.max(1));
+                let output = text::without_colours(&check.output);
+                let output = end(output.trim_end(), MOST / failed.max(1));
                 let output = if output.is_empty() { " it printed nothing" } else { &format!("\n{output}") };
                 format!("`{run}` FAILED{took}:{output}")
             }
@@ -226,7 +229,7 @@ pub(crate) fn waived(actions: &[ActionVerdict]) -> Option<String> {
         .filter(|action| {
             action.state == ActionState::Waived && action.reason.as_deref() != Some(ASKED_BEFORE)
         })
-        .map(|action| format!("{} ({})", action.id, action.reason.as_deref().unwrap_or_default()))
+        .map(|action| format!("{} ({})", action.id, visible(action.reason.as_deref().unwrap_or_default())))
         .collect();
     (!waived.is_empty()).then(|| format!("Not done: {}", waived.join(", ")))
 }
@@ -238,14 +241,16 @@ fn summary(parts: &Parts<'_>) -> String {
         .iter()
         .take(MOST)
         .map(|changed| match is_letter {
-            true => format!("{} ({})", changed.category, text::counted(changed.files.len(), "file")),
-            false => format!("{} ({})", changed.category, listed(&changed.files)),
+            true => {
+                format!("{} ({})", visible(&changed.category), text::counted(changed.files.len(), "file"))
+            }
+            false => format!("{} ({})", visible(&changed.category), listed(&changed.files)),
         })
         .collect();
     if changed.len() > MOST {
         names.push(format!("and {} more", changed.len() - MOST));
     }
-    let place = parts.folder.map(|folder| format!(" in `{folder}`")).unwrap_or_default();
+    let place = parts.folder.map(|folder| format!(" in `{}`", visible(folder))).unwrap_or_default();
     format!("Changed{place}: {}", names.join(", "))
 }
 

@@ -231,6 +231,7 @@ impl Loading<'_, '_> {
             }
         }
         problems.extend(halves(&actions, &named));
+        problems.extend(circles(&actions));
         let other_code = match layer.other_code {
             Some(names) => Names::value(names),
             None => ids.iter().filter(|id| **id == "tests").map(|id| (*id).to_owned()).collect(),
@@ -293,6 +294,35 @@ fn halves(actions: &[ActionLayer], named: &[&At<String>]) -> Vec<Problem> {
         let half = |what: &&str| id.place.problem(format!("`{}` has {what}", id.value));
         problems
             .extend(lacks.iter().map(half).map(|problem| Problem { nearest: nearest.clone(), ..problem }));
+    }
+    problems
+}
+
+/// Actions that would have to come after themselves: no run could ever prove them. A circle is named once, at the first of its
+/// actions.
+fn circles(actions: &[ActionLayer]) -> Vec<Problem> {
+    let before = |id: &str| -> Option<&At<String>> {
+        let is_called = |action: &&ActionLayer| action.id.as_ref().is_some_and(|known| known.value == id);
+        actions.iter().find(is_called)?.after.as_ref()
+    };
+    let mut problems = Vec::new();
+    let mut seen: Vec<&str> = Vec::new();
+    for action in actions {
+        let Some(id) = &action.id else { continue };
+        let mut way: Vec<&str> = vec![&id.value];
+        let mut at: &str = &id.value;
+        while let Some(earlier) = before(at).filter(|_| !seen.contains(&at)) {
+            seen.push(at);
+            at = &earlier.value;
+            if let Some(start) = way.iter().position(|known| *known == at) {
+                let circle = way.split_off(start);
+                let place = circle.first().and_then(|first| before(first)).unwrap_or(earlier).place.clone();
+                let circle = [circle.as_slice(), &[at]].concat().join(" → ");
+                problems.push(place.problem(format!("the actions form a cycle by `after`: {circle}")));
+                break;
+            }
+            way.push(at);
+        }
     }
     problems
 }

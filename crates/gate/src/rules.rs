@@ -8,7 +8,9 @@ pub(crate) mod drift;
 pub(crate) mod errors;
 pub(crate) mod evidence;
 pub(crate) mod hygiene;
+mod own_code;
 mod printed;
+mod told_status;
 pub(crate) mod verification;
 
 use crate::verdict::Evidence;

@@ -44,7 +44,8 @@ pub(crate) fn unknown_waivers(policy: &Policy, inputs: &Inputs) -> Vec<String> {
     names.filter(|name| policy.action(name).is_none()).map(|name| text::shortened(name, 40)).collect()
 }
 
-/// Action and reason of each line of this turn that waives something in this repository.
+/// Action and reason of each line of this turn that waives something in this repository. What stands in a block of code is
+/// shown and not said, and a reason that was not filled in is none.
 fn said_waivers(inputs: &Inputs) -> impl Iterator<Item = (&str, &str)> {
     let action_here = move |name: &'_ str| match (&inputs.folder, name.rsplit_once(IN)) {
         (None, _) => Some(name.len()),
@@ -53,13 +54,53 @@ fn said_waivers(inputs: &Inputs) -> impl Iterator<Item = (&str, &str)> {
         }
         (Some(_), None) => None,
     };
-    inputs.said.iter().flat_map(|text| text.lines()).filter_map(move |line| {
+    inputs.said.iter().flat_map(|text| lines_outside_of_code(text)).filter_map(move |line| {
         let line = line.trim().trim_matches(['`', '*', '-', '>', ' ']);
         let (action, reason) = line.strip_prefix("checkstone: cannot ")?.split_once(':')?;
         let (name, reason) = (action.trim().trim_matches('`'), reason.trim());
         let action = name.get(..action_here(name)?)?;
-        (!reason.is_empty()).then_some((action, reason))
+        is_reason(reason).then_some((action, reason))
     })
+}
+
+/// Whether it is more than what the hold shows in its place.
+fn is_reason(text: &str) -> bool {
+    let word = text.trim_matches(|letter: char| !letter.is_alphanumeric());
+    !word.is_empty() && word != "REASON" && !text.starts_with('<')
+}
+
+/// The lines that are not between two fences. A fence that nothing closes begins no block: the agent's text ends there or was
+/// cut, and what it said would be lost.
+fn lines_outside_of_code(text: &str) -> impl Iterator<Item = &str> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut outside = Vec::new();
+    let mut place = 0;
+    while let Some(line) = lines.get(place) {
+        let end = fence(line).and_then(|(mark, length)| {
+            let closes = |line: &&str| {
+                let is_bare = unquoted(line).trim_end().chars().all(|letter| letter == mark);
+                is_bare && fence(line).is_some_and(|(_, other)| other >= length)
+            };
+            Some(place + 1 + lines.get(place + 1..)?.iter().position(closes)?)
+        });
+        outside.extend(end.is_none().then_some(*line));
+        place = end.unwrap_or(place) + 1;
+    }
+    outside.into_iter()
+}
+
+/// A line without the marks of a quotation that it may stand in.
+fn unquoted(line: &str) -> &str {
+    line.trim_start_matches([' ', '\t', '>'])
+}
+
+/// The mark of a fence, and how often it stands there. A line with text in backticks is none.
+fn fence(line: &str) -> Option<(char, usize)> {
+    let line = unquoted(line);
+    let mark = line.chars().next().filter(|letter| matches!(letter, '`' | '~'))?;
+    let behind = line.trim_start_matches(mark);
+    let length = line.len() - behind.len();
+    (length >= 3 && !behind.contains('`')).then_some((mark, length))
 }
 
 /// Whether the turn before was held for the action, and nothing that it covers was touched since.

@@ -1,7 +1,8 @@
 //! The numbered steps of a hold: what to run, where, and for which action. An action that is missing is one step for each package
-//! that it is missing in; what failed and must not stay so is one step for all of it.
+//! that it is missing in; what failed and must not stay so is one step for all of it. A step is one line, whatever folders and commands
+//! are called; only what a policy says itself may have more.
 
-use text::listed;
+use text::{listed, visible};
 
 use crate::policy::{Action, Policy};
 use crate::rules::actions::Demand;
@@ -71,10 +72,8 @@ impl FailedSteps {
     }
 
     fn steps(&self) -> Vec<Step> {
-        let because = match self.sentences.is_empty() {
-            true => String::new(),
-            false => format!(": {}", self.sentences.join("; ")),
-        };
+        let sentences = self.sentences.iter().map(|sentence| format!("{}. ", sentence.trim_end_matches('.')));
+        let because: String = sentences.collect();
         let actions = || self.actions.clone();
         let mut steps = Vec::new();
         if !self.commands.is_empty() {
@@ -82,7 +81,7 @@ impl FailedSteps {
                 1 => "it succeeds, or say why that failure is acceptable",
                 _ => "each of them succeeds, or say why those failures are acceptable",
             };
-            let text = format!("Run {} again until {until}{because}", listed(&self.commands));
+            let text = format!("{because}Run {} again until {until}", listed(&self.commands));
             steps.push(Step { text, actions: actions() });
         }
         if !self.edits.is_empty() {
@@ -129,7 +128,10 @@ pub(crate) fn of_hold(
             Some(expectation) => expectation.subject.instructions(),
             None => Vec::new(),
         };
-        let texts = if parts.is_empty() { vec![verdict.say.clone()] } else { parts };
+        let texts = match parts.is_empty() {
+            true => vec![verdict.say.clone()],
+            false => parts.iter().map(|part| visible(part)).collect(),
+        };
         let step = |text| Step { text, actions: vec![action.id.clone()] };
         steps.extend(texts.into_iter().map(step));
     }

@@ -2,12 +2,14 @@
 
 use programs::Deed;
 use programs::shell::SimpleCommand;
+use serde::{Deserialize, Serialize};
 
 use crate::policy::is_source;
 
 /// How much a run says about the code, the least first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Strength {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Strength {
     Ran,
     Linted,
     /// Type checked or built.
@@ -16,6 +18,32 @@ pub(crate) enum Strength {
 }
 
 impl Strength {
+    const ALL: [Self; 4] = [Self::Ran, Self::Linted, Self::Built, Self::Tested];
+
+    /// As the ledger keeps it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ran => "ran",
+            Self::Linted => "linted",
+            Self::Built => "built",
+            Self::Tested => "tested",
+        }
+    }
+
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|strength| strength.name() == name)
+    }
+
+    /// What was done to the code, for people.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Ran => "run",
+            Self::Linted => "linted",
+            Self::Built => "built or type checked",
+            Self::Tested => "tested",
+        }
+    }
+
     pub(crate) fn of(deed: Deed) -> Option<Self> {
         match deed {
             Deed::Runs => Some(Self::Ran),

@@ -152,7 +152,7 @@ pub(crate) fn remark(policy: &Policy, inputs: &Inputs, mut verdict: Verdict) -> 
 /// `a.rs`, `b.rs` and 2 more files need `tests`
 fn named(files: &[(&str, &str)]) -> String {
     let mut names: Vec<String> =
-        files.iter().take(FILES_NAMED).map(|(path, _)| format!("`{path}`")).collect();
+        files.iter().take(FILES_NAMED).map(|(path, _)| format!("`{}`", text::visible(path))).collect();
     if files.len() > FILES_NAMED {
         names.push(format!("{} more", files.len() - FILES_NAMED));
     }

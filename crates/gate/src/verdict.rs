@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use transcript::Coverage;
 
 use crate::hold_message::HoldMessage;
+use crate::strength::Strength;
 
 /// The verdict and everything that led to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -67,6 +68,8 @@ pub struct FileStanding {
     pub path: String,
     pub action: String,
     pub proof: ContentProof,
+    /// By how much less than its package has it is proven, if so.
+    pub weak: Option<Strength>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

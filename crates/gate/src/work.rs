@@ -4,7 +4,7 @@
 use std::cell::{LazyCell, OnceCell};
 use std::collections::{BTreeMap, BTreeSet};
 
-use change_set::{How, Scope};
+use change_set::{Change, How, Scope};
 use contents::{Nature, TextHash};
 use jiff::Timestamp;
 use programs::Deed;
@@ -13,6 +13,7 @@ use programs::shell::{Intents, SimpleCommand, one_spelling};
 use transcript::{Call, FileEdit, Kind, Outcome};
 
 use crate::inputs::{Changes, Inputs, RecordedCall};
+use crate::ledger_extract::ProvenFile;
 use crate::ran::{Moment, Ran};
 use crate::rules::verification::{self, VerifyingRun};
 
@@ -25,10 +26,26 @@ struct Touch<'a> {
     path: String,
     at: Moment,
     need: ProofNeed<'a>,
+    /// What the file held before and after, if its whole text is known.
+    whole: Option<WholeTexts>,
     /// A later edit took it back.
     is_taken_back: bool,
     /// The file was removed.
     is_gone: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct WholeTexts {
+    before: Option<TextHash>,
+    after: TextHash,
+}
+
+impl WholeTexts {
+    fn of(edits: &[&FileEdit]) -> Option<Self> {
+        let is_whole = edits.iter().all(|edit| edit.whole);
+        let (first, last) = (edits.first()?, edits.last()?);
+        last.after.filter(|_| is_whole).map(|after| Self { before: first.before, after })
+    }
 }
 
 /// Whether a run could say something about what was done; comments, layout and version numbers need no proof, and neither
@@ -46,6 +63,11 @@ impl Touch<'_> {
             ProofNeed::Known(needs_proof) => *needs_proof,
             ProofNeed::OfEdits(edits) => edits.iter().any(|edit| edit.nature.get() == Nature::Code),
         }
+    }
+
+    /// What was done changed no code. That it was taken back later says nothing of that.
+    fn leaves_code(&self) -> bool {
+        !self.is_taken_back && !self.needs_proof()
     }
 }
 
@@ -150,8 +172,16 @@ impl<'a> Work<'a> {
                 let edits: Vec<&FileEdit> = call.edits.iter().filter(|edit| edit.path == *path).collect();
                 // A patch shows the texts of all files but those that it removes.
                 let is_gone = !call.edits.is_empty() && edits.is_empty() && !call.created.contains(path);
+                let texts = WholeTexts::of(&edits);
                 let need = if edits.is_empty() { ProofNeed::Known(true) } else { ProofNeed::OfEdits(edits) };
-                Touch { path: self.paths.one(path), at: whole, need, is_taken_back: false, is_gone }
+                Touch {
+                    path: self.paths.one(path),
+                    at: whole,
+                    need,
+                    whole: texts,
+                    is_taken_back: false,
+                    is_gone,
+                }
             };
             paths.iter().map(touch).collect()
         };
@@ -183,12 +213,17 @@ impl<'a> Work<'a> {
             let edited = if command.deed() == Deed::Formats { &[][..] } else { &command.edits.paths };
             let needs_proof = LazyCell::new(|| !only_counts_up(command));
             for path in edited {
+                // A new time is no new content, unless it makes anew what was removed.
+                if only_sets_times(command) && !self.is_gone(&self.paths.one(path)) {
+                    continue;
+                }
                 let is_gone = command.edits.gone.contains(path);
                 let need = ProofNeed::Known(*needs_proof);
                 self.edits.push(Touch {
                     path: self.paths.one(path),
                     at,
                     need,
+                    whole: None,
                     is_taken_back: false,
                     is_gone,
                 });
@@ -199,6 +234,7 @@ impl<'a> Work<'a> {
                     path: self.paths.one(path),
                     at,
                     need,
+                    whole: None,
                     is_taken_back: false,
                     is_gone: false,
                 });
@@ -260,13 +296,18 @@ impl<'a> Work<'a> {
     }
 
     /// What proved the present content of a file before this stop.
-    pub(crate) fn earlier_proof(&self, path: &str, action: &str) -> Option<&'a str> {
+    pub(crate) fn earlier_proof(&self, path: &str, action: &str) -> Option<&'a ProvenFile> {
         self.inputs.ledger.proof_of(path, action)
     }
 
     /// The last edit that a run has to come after.
     pub(crate) fn last_edit_of_all(&self) -> Option<Moment> {
         self.edits.iter().rev().find(|touch| touch.needs_proof()).map(|touch| touch.at)
+    }
+
+    /// Where the command lines began.
+    pub(crate) fn cwd(&self) -> &'a str {
+        &self.inputs.cwd
     }
 
     /// Whether a command surely executes this script.
@@ -293,6 +334,11 @@ impl<'a> Work<'a> {
             }
         }
         files.retain(|file| !self.is_taken_back(file) || self.may_be_back(file));
+        if let Changes::Known(set) = &self.inputs.changes {
+            let only_mode = set.files.iter().filter(|file| file.change == Change::Mode);
+            // A path that is no text is spelled in another way, and needs proof.
+            files.extend(only_mode.filter_map(|file| std::str::from_utf8(file.path.as_bytes()).ok()));
+        }
         files.extend(self.inputs.without_need.iter().map(String::as_str));
         files
     }
@@ -313,6 +359,35 @@ impl<'a> Work<'a> {
             }
             _ => true,
         }
+    }
+
+    /// Whether a run at this moment saw the code that the file has now, whoever wrote it again since and when: the last edit
+    /// before the run left this very text, or one that only edits of comments and the like tell from it.
+    pub(crate) fn has_present_code_at(&self, file: &str, ran: Moment) -> bool {
+        let Some(present) = self.inputs.present.get(file) else { return false };
+        let touches = || self.edits.iter().filter(|touch| touch.path == file);
+        let Some(last) = touches().rfind(|touch| touch.at < ran) else { return false };
+        let Some(mut seen) = last.whole.map(|texts| texts.after) else { return false };
+        // What a stash, a checkout or a fixer made of it before the run is not known.
+        if self.may_rewrite_any(last.at, ran) {
+            return false;
+        }
+        for later in touches().filter(|touch| touch.at > ran) {
+            match later.whole {
+                _ if seen == *present => return true,
+                Some(texts) if texts.before == Some(seen) && later.leaves_code() => seen = texts.after,
+                _ => return false,
+            }
+        }
+        seen == *present
+    }
+
+    /// Whether a command between these moments may change files that it does not name.
+    fn may_rewrite_any(&self, after: Moment, before: Moment) -> bool {
+        let mut calls = self.calls.iter().take(before.call).skip(after.call);
+        let mut commands = self.commands().filter(|ran| after < ran.at && ran.at < before);
+        calls.any(|recorded| matches!(recorded.intents, Some(Intents::NotUnderstood(_))))
+            || commands.any(|ran| ran.command.edits.others && ran.command.deed() != Deed::Formats)
     }
 
     /// When one of the files was last edited so that a run could say something about it.
@@ -339,8 +414,8 @@ impl<'a> Work<'a> {
     pub(crate) fn was_laid_out(&self, written: Timestamp, after: Moment) -> bool {
         let is_layout = |ran: &Ran<'_>| {
             let all = ran.recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
-            matches!(ran.command.deed(), Deed::Formats | Deed::Commits)
-                && all.iter().all(SimpleCommand::stands_by)
+            (matches!(ran.command.deed(), Deed::Formats | Deed::Commits) || only_sets_times(ran.command))
+                && all.iter().all(|command| command.stands_by() || only_sets_times(command))
         };
         self.commands().filter(|ran| ran.at > after).filter(is_layout).any(|ran| {
             ran.call.at.zip(ran.call.ended_at).is_some_and(|(began, ended)| {
@@ -365,15 +440,23 @@ impl<'a> Work<'a> {
         self.edits.iter().any(|touch| touch.path == file)
     }
 
-    /// Whether the file was edited after the call.
+    /// Whether the file was edited, or made sure to be there, after the call.
     pub(crate) fn was_edited_after(&self, file: &str, call: usize) -> bool {
+        let names = |ran: &Ran<'_>| ran.command.edits.paths.iter().any(|path| self.paths.one(path) == file);
+        let mut commands = self.commands().filter(|ran| ran.at.call > call && only_sets_times(ran.command));
         self.edits.iter().any(|touch| touch.path == file && touch.at.call > call)
+            || commands.any(|ran| names(&ran))
     }
 
     /// When the file was first read or written by a call.
     pub(crate) fn first_known(&self, file: &str) -> Option<Moment> {
         self.reads.iter().chain(&self.edits).filter(|touch| touch.path == file).map(|touch| touch.at).min()
     }
+}
+
+/// `touch FILE`: what is there keeps its content, and what it makes is empty.
+fn only_sets_times(command: &SimpleCommand) -> bool {
+    command.program == "touch"
 }
 
 /// `sed -i 's/version = "1.0.1"/version = "1.0.2"/'`: what is replaced differs in a number alone (W6).

@@ -56,6 +56,19 @@ pub struct Standing {
     pub session: Option<StandingSession>,
     /// `None` while it is unproven.
     pub proof: Option<Proof>,
+    /// What was done, if that says less than the package's own way to verify: `ran`, `linted` or `built`.
+    pub weak: Option<String>,
+}
+
+/// What proves a content.
+#[derive(Clone, Copy, Debug)]
+pub struct ProvenBy<'a> {
+    pub proof: ProofId,
+    /// `None` if a person ran it.
+    pub turn: Option<TurnId>,
+    pub at: Timestamp,
+    /// As in [`Standing`].
+    pub weak: Option<&'a str>,
 }
 
 /// The session at whose stop a standing was recorded.
@@ -96,7 +109,7 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT path, content, size, modified_ns, action, contents.at, sessions.id, agent, client_id,
-                 proof, command, verdict
+                 proof, command, verdict, weak
              FROM contents LEFT JOIN turns ON turns.id = contents.turn LEFT JOIN sessions ON sessions.id = turns.session
                  LEFT JOIN proofs ON proofs.id = contents.proof ",
             $rest
@@ -120,8 +133,8 @@ pub(crate) const RECENT: &str = select!(
 pub(crate) const ADD_PROOF: &str =
     "INSERT INTO proofs (at, session, verdict, command) VALUES (?1, ?2, ?3, ?4)";
 pub(crate) const PROVE: &str = "
-    INSERT OR REPLACE INTO contents (repository, path, content, action, at, size, modified_ns, proof, turn)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    INSERT OR REPLACE INTO contents (repository, path, content, action, at, size, modified_ns, proof, turn, weak)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 pub(crate) const LEAVE_UNPROVEN: &str = "
     INSERT OR IGNORE INTO contents (repository, path, content, action, at, size, modified_ns, proof, turn)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, NULL, ?8)";
@@ -153,6 +166,7 @@ impl Standing {
                 }),
                 None => None,
             },
+            weak: row.get(12)?,
         })
     }
 }
@@ -240,12 +254,13 @@ impl Writing<'_> {
         repository: RepositoryId,
         version: &FileVersion,
         action: &str,
-        (proof, turn, at): (ProofId, Option<TurnId>, Timestamp),
+        ProvenBy { proof, turn, at, weak }: ProvenBy<'_>,
     ) -> Result<(), JournalError> {
         let FileVersion { path, content, size, modified_ns } = version;
         let (path, at, size) = (PathBytes(path), Milliseconds(at), size.cast_signed());
         let turn = turn.map(|turn| turn.0);
-        let parameters = params![repository.0, path, content, action, at, size, modified_ns, proof.0, turn];
+        let parameters =
+            params![repository.0, path, content, action, at, size, modified_ns, proof.0, turn, weak];
         self.change("record what is proven", PROVE, parameters).map(drop)
     }
 

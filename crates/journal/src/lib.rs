@@ -37,7 +37,8 @@ pub use glance::TurnGlance;
 pub use history::{DayOfTurns, FoundTurn, WeekOfVerdicts};
 pub use journal::{Journal, OpenFor, Reading, Writing, set_aside};
 pub use ledger::{
-    FileVersion, NO_FILE, NewProof, Proof, ProofId, ProvenContent, RepositoryId, Standing, StandingSession,
+    FileVersion, NO_FILE, NewProof, Proof, ProofId, ProvenBy, ProvenContent, RepositoryId, Standing,
+    StandingSession,
 };
 pub use newer::{FollowedVerdict, OpenedTurn};
 pub use notice::{Author, NewNotice, Notice, SHARED_FILES};

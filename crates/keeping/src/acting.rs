@@ -117,7 +117,8 @@ impl ActingGit {
             command.env_remove(variable);
         }
         command.envs(VARIABLES).envs(self.variables.iter().map(|(name, value)| (name, value)));
-        command.arg("-C").arg(&self.directory).args(arguments);
+        // Its value may be a command, and a repository that came as an archive brings its own.
+        command.args(["-c", "core.fsmonitor=false", "-C"]).arg(&self.directory).args(arguments);
         Ok(command)
     }
 }

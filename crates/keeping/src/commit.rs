@@ -41,7 +41,7 @@ use changes::{Error, GitProgram, Repository};
 use serde::Serialize;
 
 use crate::acting::ActingGit;
-use crate::added::{self, Added};
+use crate::added::{self, Added, AddedFile};
 use crate::difference::{Difference, Version};
 use crate::snapshot::LeftOut;
 use index::PathFitness;
@@ -205,6 +205,34 @@ pub fn version_in_head(
     Ok(found.remove(path).map(|entry| entry.id))
 }
 
+/// What a commit of these files would add, as they lie in the working tree now; filters and hooks may still change it.
+pub fn would_add(
+    repository: &Repository,
+    program: &GitProgram,
+    paths: &[BytePath],
+) -> Result<Added, CommitError> {
+    let git = ActingGit::new(program, &repository.root);
+    let in_head = index::in_head(&git, paths)?;
+    let ids: Vec<&str> = in_head.values().map(|version| version.id.as_str()).collect();
+    let before = changes::blobs(&|arguments, input| git.run(arguments, input), &ids, added::LARGEST_FILE)?;
+    let mut all = Added::default();
+    for path in paths {
+        let file = repository.root.join(path.as_path());
+        match file.symlink_metadata() {
+            Ok(found) if found.len() > added::LARGEST_FILE => all.unread.push(path.clone()),
+            Ok(found) if found.is_file() => {
+                // What cannot be read is left out by the commit.
+                let Ok(content) = fs_err::read(&file) else { continue };
+                let old = in_head.get(path).and_then(|version| before.get(version.id.as_str()));
+                let lines = added::new_lines(old.map_or(&[], Vec::as_slice), &content);
+                all.files.push(AddedFile { path: path.clone(), commit: String::new(), content, lines });
+            }
+            _ => {}
+        }
+    }
+    Ok(all)
+}
+
 /// Whether git was told not to look at the file, by `--skip-worktree` or `--assume-unchanged`.
 pub fn is_unseen(
     repository: &Repository,
@@ -283,6 +311,8 @@ impl<'a> CommitAttempt<'a> {
         self.verify(&id)?;
         let complaint = match hooks::run(self.workplace, &self.git, "post-commit", &[], self.new.hook_limit) {
             Ok(()) => None,
+            // It comes too late to refuse anything.
+            Err(CommitError::HookFailed { hook, said }) => Some(format!("the hook `{hook}` failed: {said}")),
             Err(error) => Some(error.to_string()),
         };
         let superseded = superseded(&changed, &staged);

@@ -14,7 +14,7 @@ pub struct Version {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     pub path: BytePath,
-    /// `None` if there is no such path.
+    /// `None` if there is no such path; in both if nobody knows whether it differs.
     pub old: Option<Version>,
     pub new: Option<Version>,
 }
@@ -22,11 +22,17 @@ pub struct Difference {
 impl Difference {
     pub fn change(&self) -> &'static str {
         match (&self.old, &self.new) {
+            (None, None) => "unknown",
             (None, _) => "added",
             (_, None) => "deleted",
             (Some(old), Some(new)) if old.id == new.id => "mode",
             _ => "modified",
         }
+    }
+
+    /// One side or both do not hold what is or was there.
+    pub fn is_unknown(&self) -> bool {
+        self.old.is_none() && self.new.is_none()
     }
 
     /// What git wrote with `--raw -z`.

@@ -15,6 +15,7 @@
 //! theirs, reversed. The next autosave finds its former commit on the remote by its content, and leaves it out;
 //! `git pull --rebase` does the same.
 
+mod hook_trace;
 mod notes_push;
 mod outgoing;
 mod rebase;
@@ -27,6 +28,7 @@ use changes::{Error, GitProgram, Repository};
 use serde::{Deserialize, Serialize};
 
 use crate::acting::ActingGit;
+use hook_trace::HookTrace;
 use said::{RemoteAnswer, without_credentials};
 
 pub use notes_push::push_notes;
@@ -171,7 +173,12 @@ impl<'a> Pushing<'a> {
         let target = format!("{id}:{}", self.plan.destination);
         let mut arguments = vec!["-c", "push.followTags=false", "-c", "credential.interactive=false", "push"];
         arguments.extend(["--porcelain", self.submodules, &self.plan.remote, &target]);
-        self.converse(&arguments).map(|(answer, _)| answer)
+        let trace = HookTrace::new(&self.plan.repository);
+        let traced = trace.as_ref().map(HookTrace::variable);
+        let git = traced.map_or_else(|| self.git.clone(), |(name, path)| self.git.with(name, path));
+        // A hook that hangs does so again, and the remote has nothing to do with it.
+        let is_in_hook = || trace.as_ref().is_some_and(HookTrace::is_in_hook);
+        self.converse_with(&git, &arguments, &is_in_hook).map(|(answer, _)| answer)
     }
 
     /// Gets what the remote's branch has, without touching a ref: its commit.
@@ -229,11 +236,25 @@ impl<'a> Pushing<'a> {
 
     /// Talks to the remote, again where it may help. Ends well, or as `Behind`.
     fn converse(&self, arguments: &[&str]) -> PushStep<(RemoteAnswer, Vec<u8>)> {
+        self.converse_with(&self.git, arguments, &|| false)
+    }
+
+    fn converse_with(
+        &self,
+        git: &ActingGit,
+        arguments: &[&str],
+        is_in_hook: &dyn Fn() -> bool,
+    ) -> PushStep<(RemoteAnswer, Vec<u8>)> {
         let mut pauses = self.limits.pauses.iter();
         loop {
             let left = self.deadline.saturating_duration_since(Instant::now());
-            let ended = match self.git.within(left.min(self.limits.attempt)).end(arguments, b"") {
+            let ended = match git.within(left.min(self.limits.attempt)).end(arguments, b"") {
                 Ok(ended) => Ok(ended),
+                Err(Error::TimedOut { limit, .. }) if is_in_hook() => {
+                    let limit = text::duration_in_words(limit);
+                    let reason = format!("the hook `pre-push` took longer than {limit} and was stopped");
+                    return Err(PushOutcome::Failed { reason });
+                }
                 Err(Error::TimedOut { limit, .. }) => {
                     Err(PushOutcome::TimedOut { seconds: limit.as_secs_f64().ceil() as u64 })
                 }

@@ -13,6 +13,8 @@ mod collect;
 mod compare;
 mod converted;
 mod create;
+mod ignore_rules;
+mod index_bytes;
 mod leftovers;
 mod listing;
 mod mirror;
@@ -33,7 +35,7 @@ use changes::{Error, GitProgram, Repository};
 use serde::{Deserialize, Serialize};
 use text::hexadecimal;
 
-pub use compare::Side;
+pub use compare::{Comparison, Patch, Side};
 pub use create::{LeftOut, NewSnapshot};
 pub use listing::WhichWorktrees;
 pub use mirror::{AbandonedMirror, Mirror, abandoned_mirrors};

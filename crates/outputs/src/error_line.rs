@@ -13,7 +13,16 @@ pub(crate) fn reads(book: &mut Book, line: &str) -> bool {
         (book.traceback, book.exception) = (None, Some(book.line));
         return true;
     }
-    let kind = kind(line).or_else(|| (!book.is_indented && is_plain(line)).then_some(ErrorKind::Plain));
+    if !book.is_indented && is_named_exception(line) {
+        book.exception = Some(book.line);
+        return true;
+    }
+    let kind = kind(line).or_else(|| match book.is_indented {
+        true => None,
+        // `E       assert 4 == 3`: pytest marks what a test failed with.
+        false if line.starts_with("E   ") => Some(ErrorKind::FailedTest),
+        false => is_plain(line).then_some(ErrorKind::Plain),
+    });
     if let Some(kind) = kind {
         book.error(kind);
     }
@@ -26,6 +35,19 @@ fn is_exception(line: &str) -> bool {
     let is_name = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '.');
     let class = name.rsplit('.').next().unwrap_or_default();
     name.chars().all(is_name) && class.starts_with(|first: char| first.is_ascii_uppercase())
+}
+
+/// The same without the traceback, which a filter has cut off or which Python leaves out if it only compiles: `SyntaxError: '('
+/// was never closed`, `Sorry: IndentationError: …`
+fn is_named_exception(line: &str) -> bool {
+    is_error_class(line.strip_prefix("Sorry: ").unwrap_or(line).split(": ").next().unwrap_or_default())
+}
+
+/// `AssertionError`, `json.decoder.JSONDecodeError`, and not the bare word `Error`.
+fn is_error_class(name: &str) -> bool {
+    let class = name.rsplit('.').next().unwrap_or_default();
+    let kind = class.strip_suffix("Error").or_else(|| class.strip_suffix("Exception"));
+    kind.is_some_and(|kind| !kind.is_empty()) && is_exception(name)
 }
 
 fn kind(line: &str) -> Option<ErrorKind> {
@@ -44,7 +66,7 @@ fn kind(line: &str) -> Option<ErrorKind> {
     if is_failed_test(line) {
         return Some(ErrorKind::FailedTest);
     }
-    if ENDS.iter().any(|end| line.starts_with(end)) {
+    if ENDS.iter().any(|end| line.starts_with(end)) || is_panic(line) || is_crash(line) {
         return Some(ErrorKind::Uncaught);
     }
     None
@@ -56,21 +78,27 @@ fn is_plain(line: &str) -> bool {
 }
 
 /// How lines begin that a program of its language prints last.
-const ENDS: &[&str] = &[
-    "thread 'main' panicked at ",
-    "panic: ",
-    "Exception in thread \"main\" ",
-    "Unhandled exception",
-    "Node.js v",
-];
+const ENDS: &[&str] =
+    &["panic: ", "Exception in thread \"main\" ", "Unhandled exception", "Node.js v", "Fatal Python error: "];
+
+/// `thread 'main' panicked at src/main.rs:3:5:`, `thread 'tests::adds' (4242) panicked at src/lib.rs:7:9:`
+fn is_panic(line: &str) -> bool {
+    line.strip_prefix("thread '").is_some_and(|rest| rest.contains(" panicked at "))
+}
+
+/// `Segmentation fault (core dumped)`, `bash: line 1:  4242 Segmentation fault      ./a.out`
+fn is_crash(line: &str) -> bool {
+    line.starts_with("Segmentation fault")
+        || line.split_once(" Segmentation fault ").is_some_and(|(shell, _)| shell.contains("line "))
+}
 
 /// What a compiler says that is no error.
 const NO_ERRORS: &[&str] = &["warning", "note", "info", "help", "hint", "remark", "style", "suggestion"];
 
 /// `src/a.c:3:4: error: …`, `a.py:3: error: …`, `a.go:3:4: undefined: x`, `a.ts(3,4): error TS2304: …`,
-/// `/a.py:3:4 - error: …`, `3:4  error  …`, `e: file:///a.kt:3:4 …`
+/// `/a.py:3:4 - error: …`, `3:4  error  …`, `e: file:///a.kt:3:4 …`, `test_a.py:4: AssertionError`
 fn is_located(line: &str) -> bool {
-    if line.starts_with("e: file://") {
+    if line.starts_with("e: file://") || line.starts_with("*** Error compiling '") {
         return true;
     }
     let Some((place, rest)) = place(line) else { return false };
@@ -82,7 +110,7 @@ fn is_located(line: &str) -> bool {
         return false;
     }
     let Some(message) = rest.strip_prefix(": ").or_else(|| rest.strip_prefix(" - ")) else { return false };
-    if says_error(message) {
+    if says_error(message) || is_error_class(message) {
         return true;
     }
     let lower = message.trim_start_matches(['[', '(']).to_ascii_lowercase();
@@ -164,6 +192,20 @@ fn gave_up(line: &str) -> bool {
         || line.starts_with("error: script \"") && line.contains(" exited with code ")
         || line.starts_with("error: Recipe `") && line.contains(" failed ")
         || line.starts_with("ERR_PNPM_")
+        || line.starts_with("error during build:")
+        || line.starts_with("[!] ") && line.contains("Error: ")
+        || line.strip_prefix("[ERROR] ").is_some_and(is_end_of_maven)
+}
+
+/// What Maven prints below the error that ended it; a test that went well may log an error too.
+fn is_end_of_maven(line: &str) -> bool {
+    const BEGINNINGS: [&str; 4] = [
+        "Failed to execute goal ",
+        "To see the full stack trace of the errors",
+        "For more information about the errors and possible solutions",
+        "[Help 1] http",
+    ];
+    BEGINNINGS.iter().any(|beginning| line.starts_with(beginning))
 }
 
 /// `3 files inspected, 2 offenses detected`, `Found 3 errors in 2 files`, `✖ 5 problems (2 errors, 3 warnings)`, `2 errors generated.`, `1 error, 0 warnings`
@@ -172,7 +214,9 @@ fn counts_errors(line: &str) -> bool {
     if begins_with_number && let Some((_, offenses)) = line.split_once(" inspected, ") {
         return offenses.contains(" detected") && !offenses.starts_with("no ");
     }
-    let line = line.trim_start_matches(['✖', ' ']);
+    // `webpack 5.90.0 compiled with 1 error in 812 ms`
+    let compiled = line.strip_prefix("webpack ").and_then(|rest| rest.split_once(" compiled with "));
+    let line = compiled.map_or(line, |(_, counts)| counts).trim_start_matches(['✖', ' ']);
     let counts = line.strip_prefix("Found ").unwrap_or(line);
     let Some((number, what)) = counts.split_once(' ') else { return false };
     let Ok(number) = number.parse::<u64>() else { return false };
@@ -190,8 +234,11 @@ fn counts_errors(line: &str) -> bool {
     number > 0 && matches!(word, "error" | "errors")
 }
 
-/// `FAILED tests/test_a.py::test_x - assert …`, `FAIL  src/a.test.ts`, `ERROR tests/test_a.py`
+/// `FAILED tests/test_a.py::test_x - assert …`, `FAIL  src/a.test.ts`, `ERROR tests/test_a.py`, `● adds › two numbers`
 fn is_failed_test(line: &str) -> bool {
+    if let Some(name) = line.strip_prefix("● ") {
+        return name.contains(" › ") || name == "Test suite failed to run";
+    }
     let named = ["FAILED ", "FAIL ", "ERROR "].iter().find_map(|word| line.strip_prefix(word));
     let first = named.and_then(|rest| rest.split_whitespace().next());
     first.is_some_and(|name| name.contains('.') && name.contains(['/', ':']) || name.contains("::"))

@@ -12,16 +12,16 @@ use crate::runner::Runner;
 use crate::shown::{RunResult, Shown, Summary};
 use crate::{error_line, start_line, tool_line};
 
-/// Every line of a summary has one of these in it, with `|` between.
+/// Every line of a summary has one of these in it, with `|` between, and so have some lines of what went wrong.
 const SUMMARY_WORDS: &str = "pass|fail|FAIL|PASS|Fail|SUCC|ok |OK\n|OK\r|OK (|Ran |1..|%]\n|%]\r|o test|o spec|TESTS|Tests|DONE |xecuted|BUILD|\
     Build|est case|Test Run|skipped|selected|llected|celled|rror in|rrors in|compile `|sync)|ratulat|nox > S|Cases|Result|NO-SO|nchmark|\
-    y files|filters|Assert|examples:";
+    y files|filters|Assert|examples:|running CTest|●|Segmentation";
 
 /// Every line about a program that was not started, or refused its command line.
 const START_WORDS: &str = "not found|No such|denied|recognized|unknown |nvalid option|not defined|such command|No module|to spawn|unexpected arg";
 
 /// Every other line that is looked at.
-const ERROR_WORDS: &str = "rror|ERR|fatal: |e: file|: *** |stopped|ELIFE|Traceback|panic|xception|Interrupt|Node.js v|.go:|.py:|offense";
+const ERROR_WORDS: &str = "rror|ERR|fatal: |e: file|: *** |stopped|ELIFE|Traceback|panic|xception|Interrupt|Node.js v|.go:|.py:|offense|E   ";
 
 static SUMMARY_FINDERS: LazyLock<Vec<WordFinder>> = LazyLock::new(|| finders(SUMMARY_WORDS));
 static START_FINDERS: LazyLock<Vec<WordFinder>> = LazyLock::new(|| finders(START_WORDS));

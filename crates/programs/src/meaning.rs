@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use crate::shell::{SimpleCommand, Word, subcommand};
 use crate::table::{self, Deed, Fact, Grammar, Program, Reads};
-use crate::test_file::is_test_file;
+use crate::test_file::{is_code_file, is_test_file};
 
 /// Options that keep any program from doing its work.
 const IDLE: &str = "--help --version --dry-run";
@@ -14,6 +14,11 @@ const TELLS_OF_ITSELF: &str = "--help --version -V";
 const INLINE: &str = "- -c -e -p --eval --print eval";
 /// With which an interpreter only parses the file that it is given.
 const PARSES: &str = "-c -wc -cw --check";
+
+/// Modules of Python that do something by themselves, and run no code that they are given.
+const STANDARD_MODULES: &str = "antigravity ast base64 calendar compression.zlib dis encodings.rot_13 ensurepip gzip \
+    http.server idlelib inspect json json.tool locale mimetypes pickle pickletools platform pyclbr pydoc quopri random site \
+    sqlite3 symtable sysconfig tabnanny tarfile this tokenize turtledemo uuid venv webbrowser xml zipapp zipfile";
 
 /// What the table says of a command, looked up when it is first asked for: rules ask over and over. It says nothing that
 /// the command does not, so that any two are alike.
@@ -251,9 +256,49 @@ impl SimpleCommand {
             && first.is_none_or(|first| table::has(INLINE, first))
     }
 
+    /// The file of code that an interpreter is given to run.
+    pub(crate) fn program_file(&self) -> Option<&str> {
+        let row = self.row().filter(|row| row.is(Fact::Interprets))?;
+        let mut arguments = self.arguments.iter().map(Word::known);
+        if self.is_inline_code() {
+            return None;
+        }
+        loop {
+            match arguments.next()?? {
+                "-m" => return None,
+                "run" if row.has_subcommands() || row.runs_tasks() => {}
+                option if option.starts_with('-') => {
+                    if row.takes_value(option) {
+                        arguments.next();
+                    }
+                }
+                file => return Some(file).filter(|file| is_code_file(file)),
+            }
+        }
+    }
+
+    /// Whether a module of Python's own library is run, which is not what anybody here works on: `python -m json.tool`.
+    pub fn runs_standard_module(&self) -> bool {
+        let mut words = self.known_arguments().skip_while(|word| *word != "-m").skip(1);
+        self.program == "python"
+            && !self.is_inline_code()
+            && words.next().is_some_and(|module| table::has(STANDARD_MODULES, module))
+    }
+
     /// Whether a summary of tests in the output can be from this command.
     pub fn may_print_summary(&self) -> bool {
         self.row().is_some_and(|row| !row.prints.is_empty() || row.runs_tasks() || row.is(Fact::Interprets))
+    }
+
+    /// Whether it cannot have come to its end if its last lines have no summary of tests. Asked twice to be quiet, a runner
+    /// prints none.
+    pub fn ends_with_summary(&self) -> bool {
+        let quiet = |word: &str| match word {
+            "--quiet" => 1,
+            _ => word.strip_prefix('-').filter(|all| all.bytes().all(|one| one == b'q')).map_or(0, str::len),
+        };
+        let is_quiet = || self.known_arguments().map(quiet).sum::<usize>() > 1;
+        self.row().is_some_and(|row| row.is(Fact::EndsWithSummary)) && !is_quiet()
     }
 
     /// Whether it shows what others wrote or printed before: a file, a log, a page, the message of a commit.

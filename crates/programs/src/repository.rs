@@ -27,6 +27,8 @@ use ways::Ways;
 const MOST_TASKS: usize = 3000;
 /// Folders whose files are samples for tests, and no packages and tasks of the repository.
 const SAMPLES: &str = "fixtures __fixtures__ testdata test-data snapshots templates template";
+/// Folders of tests, which are about code that lies elsewhere.
+const FOLDERS_OF_TESTS: &str = "test* *_test *-test *_tests *-tests *Tests Test* spec specs e2e* *e2e unit integration* acceptance functional smoke __tests__";
 /// Folders with scripts that have no extension.
 const SCRIPTS: &str = "bin script scripts tools hack ci .ci dev build";
 
@@ -47,6 +49,13 @@ pub struct Repository {
     /// Hidden folders at the root that its own tasks reach into; what lies in others belongs to a tool.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden_in_use: Vec<String>,
+    /// Folders whose code has tests beside it or in a folder of tests there, as far as the files were looked at; kept if a
+    /// run was confined to some folders.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tested: Vec<String>,
+    /// Programs that commands name, and that are not there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
 }
 
 /// A folder with a manifest, or the root. Files belong to the nearest one above them.
@@ -172,6 +181,9 @@ pub enum Covered {
     Packages(Vec<String>),
     /// Of these packages only these files, from the root; `*` stands for any text.
     Files { paths: Vec<String>, packages: Vec<String> },
+    /// Of these packages what lies below these folders, from the root. `tested`: others that have tests of their own; code
+    /// without any may be what the tests in the folders are about.
+    Below { folders: Vec<String>, tested: Vec<String>, packages: Vec<String> },
 }
 
 impl Repository {
@@ -190,6 +202,7 @@ impl Repository {
             })
             .collect();
         repository.hidden_in_use = hidden_in_use(&repository.tasks);
+        repository.tested = tested_folders(files);
         let ways = Ways::new(&repository, files);
         let ways = repository.packages.iter().map(|package| (ways.of(package), ways.installations(package)));
         let ways: Vec<(Vec<Way>, Vec<Way>)> = ways.collect();
@@ -298,9 +311,10 @@ impl Repository {
     /// Leaves out the tasks and scripts that none of these commands leads to: what a verdict depends on is small, and is
     /// recorded with it.
     pub fn keep_used<'a>(&mut self, commands: impl IntoIterator<Item = &'a SimpleCommand>, cwd: &str) {
-        let (mut tasks, mut scripts) = (Vec::new(), Vec::new());
+        let (mut tasks, mut scripts, mut is_confined) = (Vec::new(), Vec::new(), false);
         for command in commands {
             let used = resolution::used(self, command, cwd);
+            is_confined = is_confined || self.runs(command, cwd).iter().any(|run| run.covers.is_below());
             tasks.extend(used.0);
             scripts.extend(used.1);
         }
@@ -308,12 +322,28 @@ impl Repository {
         self.tasks.retain(|_| at.next().is_some_and(|at| tasks.contains(&at)));
         let mut at = 0..;
         self.scripts.retain(|_| at.next().is_some_and(|at| scripts.contains(&at)));
+        self.tested.retain(|_| is_confined);
+    }
+
+    /// The file that an interpreter is given, from the root; `None` if it is given none, or if it lies elsewhere.
+    pub fn program_file(&self, command: &SimpleCommand, cwd: &str) -> Option<String> {
+        let file = command.program_file()?;
+        resolution::path_from_root(self, command, cwd, file)
     }
 
     /// Whether a command is one of the ways in which a package is verified, word for word.
     pub fn is_way(&self, command: &SimpleCommand) -> bool {
-        let mut ways = self.packages.iter().flat_map(|package| &package.ways);
-        ways.any(|way| {
+        self.ways_spelled(command).next().is_some()
+    }
+
+    /// The same in the folder where it is meant to run, given from the root.
+    fn is_way_in(&self, command: &SimpleCommand, folder: &str) -> bool {
+        self.ways_spelled(command).any(|way| way.folder == folder)
+    }
+
+    fn ways_spelled<'a>(&'a self, command: &'a SimpleCommand) -> impl Iterator<Item = &'a Way> {
+        let ways = self.packages.iter().flat_map(|package| &package.ways);
+        ways.filter(move |way| {
             way.command.contains(command.program.as_str())
                 && Intents::read(&way.command)
                     .commands()
@@ -400,14 +430,25 @@ impl Covered {
     pub fn packages(&self) -> Option<&[String]> {
         match self {
             Self::Unknown => None,
-            Self::Packages(packages) | Self::Files { packages, .. } => Some(packages),
+            Self::Packages(packages) | Self::Files { packages, .. } | Self::Below { packages, .. } => {
+                Some(packages)
+            }
         }
+    }
+
+    /// Whether the run was confined to some folders of its packages.
+    pub fn is_below(&self) -> bool {
+        matches!(self, Self::Below { .. })
     }
 
     /// Whether a file of the packages is among what was looked at.
     pub fn has_file(&self, path: &str) -> bool {
         match self {
             Self::Files { paths, .. } => paths.iter().any(|one| matches_glob(one, path)),
+            Self::Below { folders, tested, .. } => {
+                let folder = folder_of(path).0;
+                folders.iter().any(|one| is_within(path, one)) || !tested.iter().any(|one| one == folder)
+            }
             Self::Unknown | Self::Packages(_) => true,
         }
     }
@@ -421,6 +462,26 @@ fn is_within(path: &str, folder: &str) -> bool {
 
 fn folder_of(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
+}
+
+/// The folder that tests in this one are about: `app` for `app` and for `app/tests/unit`.
+fn tested_by(folder: &str) -> &str {
+    let mut own = folder;
+    while !own.is_empty() && is_folder_of_tests(folder_of(own).1) {
+        own = folder_of(own).0;
+    }
+    own
+}
+
+fn tested_folders(files: &[RepositoryFile]) -> Vec<String> {
+    let tests = files.iter().filter(|file| is_test_file(&file.path));
+    let folders: BTreeSet<&str> = tests.map(|file| tested_by(folder_of(&file.path).0)).collect();
+    folders.into_iter().map(str::to_owned).collect()
+}
+
+/// Whether a folder is there for tests, by its name.
+fn is_folder_of_tests(name: &str) -> bool {
+    FOLDERS_OF_TESTS.split(' ').any(|glob| matches_glob(glob, name))
 }
 
 fn is_sample(folder: &str) -> bool {

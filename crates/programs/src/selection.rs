@@ -2,7 +2,7 @@
 //! much: `pytest` settles `pytest a`, while `pytest a` settles neither `pytest` nor `pytest b` (E9).
 
 use crate::shell::{SimpleCommand, Word};
-use crate::table::{self, Deed, Fact, Grammar};
+use crate::table::{self, Deed, Fact, Grammar, Program};
 use crate::test_file::is_code_file;
 
 /// Options with a value that leave something out: `-k name`.
@@ -13,6 +13,9 @@ const NARROWS_ALONE: &str = "--lib --bins --doc --tests --examples --no-run";
 /// Options whose value chooses nothing.
 const VALUED: &str = "-n -j --jobs --tb --maxfail --timeout -timeout --reporter --color -count --manifest-path --config \
     -c --features --profile --durations --rootdir -C";
+/// Long options without a value, of programs that are given paths: the word after another one may be its value.
+const FLAGS: &str = "-race -short -cover -json -failfast -asan -msan --quiet --verbose --exitfirst --last-failed --lf \
+    --failed-first --ff --stepwise --sw --showlocals --no-header --no-summary --no-cov --disable-warnings --test";
 
 impl SimpleCommand {
     /// What was chosen of all that the program could take: files, folders, names, `-k name`.
@@ -25,6 +28,52 @@ impl SimpleCommand {
     /// Whether it was told what to take of all that it could.
     pub fn names_targets(&self) -> bool {
         !self.targets().is_empty()
+    }
+
+    /// The files and folders that it was given; `None` if that is not sure.
+    pub(crate) fn named_paths(&self) -> Option<Vec<&str>> {
+        let row = self.row()?;
+        let (mut paths, mut verbs, mut is_sure) = (Vec::new(), usize::from(row.has_subcommands()), true);
+        let mut arguments = self.arguments.iter().map(Word::known);
+        while let Some(word) = arguments.next() {
+            let word = word?;
+            if matches!(word, "--" | "-args") {
+                break;
+            }
+            if word.starts_with('-') {
+                let (name, value) = row.option(word);
+                let takes_next = value.is_none() && row.takes_value(name);
+                if takes_next {
+                    arguments.next();
+                }
+                // `-vx` is several flags, but of go one option.
+                let is_long = word.starts_with("--") || (row.has_subcommands() && word.len() > 2);
+                is_sure = takes_next || value.is_some() || !is_long || table::has(FLAGS, word);
+            } else if verbs > 0 {
+                verbs -= 1;
+            } else if !is_sure || word.contains(['*', '?', '[', '{', '$', '~']) {
+                return None;
+            } else {
+                let path = word.split("::").next().unwrap_or_default();
+                paths.push(path.strip_suffix("/...").unwrap_or(path));
+            }
+        }
+        Some(paths)
+    }
+
+    /// The folders that it is told to work in, and the paths that it is given, if it runs something.
+    pub fn named_places(&self) -> Vec<String> {
+        let runs = self.deed() >= Deed::Runs || self.row().is_some_and(|row| !row.tasks.is_empty());
+        if !runs || self.is_inline_code() {
+            return Vec::new();
+        }
+        let folder = self.chosen_folder();
+        let is_path = |word: &String| !word.starts_with('-') && word.contains(['/', '.']);
+        let paths = match self.row().filter(|row| row.is(Fact::StaysBelow)).and_then(|_| self.named_paths()) {
+            Some(paths) => paths.into_iter().map(str::to_owned).collect(),
+            None => self.targets().into_iter().filter(is_path).collect::<Vec<_>>(),
+        };
+        folder.into_iter().chain(paths).collect()
     }
 
     /// The files that it looks at, and nothing else: `mypy a.py`, `bash -n a.sh`, `eslint src/*.ts`. `None` if it takes more
@@ -124,11 +173,14 @@ impl<'a> Selection<'a> {
                 selection.words.push(argument);
                 continue;
             }
-            let (name, value) = match argument.split_once('=') {
-                Some((name, value)) => (name, Some(value)),
-                None => (argument, None),
+            let (name, value) = match row {
+                Some(row) => row.option(argument),
+                None => {
+                    argument.split_once('=').map_or((argument, None), |(name, value)| (name, Some(value)))
+                }
             };
-            if table::has(NARROWS, name) || row.is_some_and(|row| table::has(row.package, name)) {
+            let chooses = |row: &Program| table::has(row.package, name) || table::has(row.leaves_out, name);
+            if table::has(NARROWS, name) || row.is_some_and(chooses) {
                 let value =
                     value.or_else(|| arguments.next_if(|next| !next.starts_with('-'))).unwrap_or_default();
                 selection.narrows.push(format!("{name} {value}"));

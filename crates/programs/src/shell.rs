@@ -70,6 +70,16 @@ pub struct SimpleCommand {
     /// What it prints as errors goes elsewhere: some runners report everything there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hides_errors: bool,
+    /// Of its filtered output the end is there: `| tail -5`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shows_end: bool,
+    /// It runs only after something that can fail without a word, and the status of the whole does not tell whether it
+    /// did: `[ -f setup.cfg ] && pytest; echo done`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_be_skipped: bool,
+    /// The exit status of others that it prints.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tells: Option<ToldStatus>,
     /// Files that it changes, makes or removes.
     #[serde(default, skip_serializing_if = "Touched::is_nothing")]
     pub edits: Touched,
@@ -78,6 +88,18 @@ pub struct SimpleCommand {
     pub reads: Vec<String>,
     #[serde(skip)]
     pub(crate) meaning: KnownMeaning,
+}
+
+/// An exit status that `echo` prints: `pytest | tail -5; echo "exit ${PIPESTATUS[0]}"`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToldStatus {
+    /// What stands before and after the number in its line.
+    pub before: String,
+    pub after: String,
+    /// The commands that succeeded if it is 0, by their places.
+    pub succeeded: Vec<usize>,
+    /// The commands of which one failed if it is another.
+    pub failed: Vec<usize>,
 }
 
 /// Where a command runs, relative to where the whole began.

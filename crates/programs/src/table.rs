@@ -242,6 +242,12 @@ pub(crate) enum Fact {
     Filters,
     /// No failure comes from it.
     NeverFails,
+    /// It answers by its exit status and prints nothing.
+    AnswersSilently,
+    /// What it prints of its input is no line of it.
+    ShowsNoLine,
+    /// The summary of its tests is the last that it prints, and is missing only if it came to no end.
+    EndsWithSummary,
     /// It takes everything where nothing is chosen.
     TakesAll,
     /// Other words are a new try of the same: another message, another branch, another version of a package.
@@ -262,6 +268,10 @@ pub(crate) enum Fact {
     ChecksOneFile,
     /// What it checks is prose, settings or infrastructure: it says nothing of code.
     ChecksNoCode,
+    /// It takes what lies below the files and folders that it is given, or else below the folder that it runs in.
+    StaysBelow,
+    /// The value of an option with one letter may follow in the same word: `-pa`.
+    JoinsValues,
 }
 
 /// One row.
@@ -279,6 +289,8 @@ pub(crate) struct Program {
     pub(crate) folder: &'static str,
     /// The same, of those that choose packages of the repository.
     pub(crate) package: &'static str,
+    /// The same, of those that leave packages out of all that there are.
+    pub(crate) leaves_out: &'static str,
     /// What keeps it from doing its work: it lists, explains itself, or only says what it would do. `-x=y` is also `-x y`.
     pub(crate) idle: &'static str,
     /// Letters that mean the same at the beginning of a cluster of short options.
@@ -310,6 +322,7 @@ impl Program {
         valued: "",
         folder: "",
         package: "",
+        leaves_out: "",
         idle: "",
         idle_letters: "",
         tasks: &[],
@@ -373,10 +386,25 @@ impl Program {
         matches!(self.grammar, Grammar::Targets | Grammar::Scripts)
     }
 
+    /// An option, and its value if that is in the same word: `--prefix=web`, `-pa`.
+    pub(crate) fn option<'w>(&self, word: &'w str) -> (&'w str, Option<&'w str>) {
+        if let Some((name, value)) = word.split_once('=') {
+            return (name, Some(value));
+        }
+        match word.split_at_checked(2) {
+            Some((name, value))
+                if self.is(Fact::JoinsValues) && !value.is_empty() && self.takes_value(name) =>
+            {
+                (name, Some(value))
+            }
+            _ => (word, None),
+        }
+    }
+
     /// Whether the next word is the value of this option.
     pub(crate) fn takes_value(&self, option: &str) -> bool {
         option.starts_with('-')
-            && [self.valued, self.folder, self.package, self.task_options]
+            && [self.valued, self.folder, self.package, self.leaves_out, self.task_options]
                 .iter()
                 .any(|words| has(words, option))
     }

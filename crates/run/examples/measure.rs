@@ -434,6 +434,7 @@ fn record_all_but_one(root: &Path, layout: &Layout, text: &str) {
             session: None,
             inputs: Vec::new(),
             artifacts: Vec::new(),
+            folders: Vec::new(),
         };
         events.push(state(StageState::Pending, StageState::Running, None));
         events.push(state(StageState::Running, StageState::Completed, Some(accepted)));

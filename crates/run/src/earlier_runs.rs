@@ -1,13 +1,16 @@
-//! What earlier runs of the same title made, found by what their stages are known by.
+//! What earlier runs of the same title made, found by what their stages are known by; and what they began and did not complete,
+//! which must not be begun again if it is not retryable.
 
 use std::collections::{BTreeMap, HashMap};
 
 use checkpoint::layout::Layout;
 use supervise::marker::Marker;
+use text::shell_word;
 
 use crate::event::{Accepted, What};
 use crate::plan::Stage;
-use crate::record::{self, Record};
+use crate::record::{self, Record, StageRecord};
+use crate::state::{NOT_RETRYABLE, StageState};
 
 /// So many runs are looked through, the newest ones.
 const MOST_RUNS: usize = 50;
@@ -23,6 +26,15 @@ pub(crate) struct EarlierStage {
     pub(crate) accepted: Accepted,
 }
 
+/// The last attempt of a stage in an earlier run.
+#[derive(Clone, Debug)]
+struct EarlierAttempt {
+    run: String,
+    parameters: String,
+    state: StageState,
+    reason: Option<String>,
+}
+
 /// What the accepted attempt of a stage said of its result, and which attempt that was.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EarlierMarkers {
@@ -34,6 +46,10 @@ pub(crate) struct EarlierMarkers {
 pub(crate) struct EarlierRuns {
     /// By the id that the plan has, the newest first.
     stages: HashMap<String, Vec<EarlierStage>>,
+    /// Likewise.
+    attempts: HashMap<String, Vec<EarlierAttempt>>,
+    /// Those that are not looked through, the newest first.
+    older: Vec<Layout>,
     /// By run and stage, of the runs that something was taken over from.
     markers: HashMap<String, HashMap<String, EarlierMarkers>>,
 }
@@ -41,25 +57,61 @@ pub(crate) struct EarlierRuns {
 impl EarlierRuns {
     /// `runs` come with the newest first; a record that cannot be read has nothing to offer.
     pub(crate) fn read(runs: &[Layout]) -> Self {
-        let mut found = Self::default();
-        for run in runs.iter().take(MOST_RUNS) {
+        let (newest, older) = runs.split_at(runs.len().min(MOST_RUNS));
+        let mut found = Self { older: older.to_vec(), ..Self::default() };
+        for run in newest {
             let Ok(record) = Record::read(&run.events()) else { continue };
-            let instances: HashMap<&str, (&str, &str)> = (record.instances.iter())
-                .flat_map(|(template, notes)| notes.iter().map(move |note| (template, note)))
-                .map(|(template, note)| {
-                    (note.stage_id.as_str(), (template.as_str(), note.parameters.as_str()))
-                })
-                .collect();
-            for (id, stage) in record.stages.iter().collect::<BTreeMap<_, _>>() {
+            for (id, stage, template, parameters) in stages_of(&record) {
+                let parameters = parameters.to_owned();
+                found.attempts.entry(template.to_owned()).or_default().extend(attempt_of(
+                    run,
+                    stage,
+                    &parameters,
+                ));
                 if let Some(accepted) = stage.accepted.clone() {
-                    let (template, parameters) = instances.get(id.as_str()).copied().unwrap_or((id, ""));
-                    let parameters = parameters.to_owned();
-                    let made = EarlierStage { run: run.clone(), id: id.clone(), parameters, accepted };
+                    let made = EarlierStage { run: run.clone(), id: id.to_owned(), parameters, accepted };
                     found.stages.entry(template.to_owned()).or_default().push(made);
                 }
             }
         }
         found
+    }
+
+    /// The newest run that began the stage, for the same parameters. Older runs are looked through only if this `must_be_known`.
+    fn last_attempt(&self, stage: &Stage, must_be_known: bool) -> Option<EarlierAttempt> {
+        let parameters = stage.parameters_in_words();
+        let mut known = self.attempts.get(&stage.template).into_iter().flatten();
+        let known = known.find(|attempt| attempt.parameters == parameters).cloned();
+        let of_run = |run: &Layout| {
+            let record = Record::read(&run.events()).ok()?;
+            let mut stages = stages_of(&record).into_iter();
+            let (_, here, ..) =
+                stages.find(|(_, _, template, of)| *template == stage.template && *of == parameters)?;
+            attempt_of(run, here, &parameters)
+        };
+        known.or_else(|| self.older.iter().filter(|_| must_be_known).find_map(of_run))
+    }
+
+    /// Why a stage that must not be repeated is not begun in this run: another one has begun it, and did not complete it.
+    pub(crate) fn reason_not_to_begin(&self, stage: &Stage) -> Option<String> {
+        if stage.is_retryable {
+            return None;
+        }
+        let unfinished = self.last_attempt(stage, true).filter(|last| last.state != StageState::Completed)?;
+        let (run, word, id) = (&unfinished.run, shell_word(&unfinished.run), shell_word(&stage.id));
+        Some(format!(
+            "{NOT_RETRYABLE}, and run `{run}` started it but did not complete it; `checkstone resume {word} --again {id}` \
+             runs it anyway"
+        ))
+    }
+
+    /// How the last attempt came to nothing, if there was one.
+    pub(crate) fn reason_unmade(&self, stage: &Stage) -> Option<String> {
+        let unfinished =
+            self.last_attempt(stage, false).filter(|last| last.state != StageState::Completed)?;
+        let why = unfinished.reason.map(|why| format!(": {why}")).unwrap_or_default();
+        let how = if unfinished.state == StageState::Failed { "failed" } else { "did not complete" };
+        Some(format!("it {how} in run `{}`{why}", unfinished.run))
     }
 
     /// What the stage said when it made this.
@@ -76,6 +128,29 @@ impl EarlierRuns {
         let nearest = all.iter().find(|made| made.parameters == parameters).or_else(|| all.first())?;
         Some((nearest, all))
     }
+}
+
+/// The stages of a run by their ids, with the ids that the plan has and what they are run for.
+fn stages_of(record: &Record) -> Vec<(&str, &StageRecord, &str, &str)> {
+    let instances: HashMap<&str, (&str, &str)> = (record.instances.iter())
+        .flat_map(|(template, notes)| notes.iter().map(move |note| (template, note)))
+        .map(|(template, note)| (note.stage_id.as_str(), (template.as_str(), note.parameters.as_str())))
+        .collect();
+    let stages: BTreeMap<&String, &StageRecord> = record.stages.iter().collect();
+    let named = stages.into_iter().map(|(id, stage)| {
+        let (template, parameters) = instances.get(id.as_str()).copied().unwrap_or((id, ""));
+        (id.as_str(), stage, template, parameters)
+    });
+    named.collect()
+}
+
+fn attempt_of(run: &Layout, stage: &StageRecord, parameters: &str) -> Option<EarlierAttempt> {
+    (stage.attempt > 0).then(|| EarlierAttempt {
+        run: run.run().to_owned(),
+        parameters: parameters.to_owned(),
+        state: stage.state,
+        reason: stage.reason.clone(),
+    })
 }
 
 /// A record that cannot be read says nothing.

@@ -53,7 +53,8 @@ pub struct Settings {
     pub longest_unchecked: Duration,
     /// What all stages that run at once may use together; without it, whatever they ask for.
     pub resources: Option<Resources>,
-    /// Earlier runs of the title, the newest first: what they made is not made again.
+    /// Other runs of the title, the newest first: what they made is not made again in a new run, and neither there nor in one that is
+    /// resumed what must not be repeated.
     pub earlier_runs: Vec<Layout>,
     /// Stages that are run again, whatever became of them.
     pub again: Vec<String>,
@@ -176,6 +177,7 @@ struct Engine<'a> {
     /// What nobody uses now.
     free: Option<Resources>,
     earlier_runs: EarlierRuns,
+    is_resumed: bool,
     /// Earlier runs made all that the Python stages would make.
     is_session_made: bool,
     python: Arc<PythonSession>,
@@ -194,6 +196,12 @@ struct Engine<'a> {
     living: HashMap<String, LivingAttempt>,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Beginning {
+    New,
+    Resumed,
+}
+
 /// An attempt that a lost engine had submitted.
 #[derive(Clone, Debug)]
 struct LivingAttempt {
@@ -204,6 +212,7 @@ struct LivingAttempt {
 
 impl<'a> Engine<'a> {
     fn new(
+        beginning: Beginning,
         plan: Plan,
         layout: Layout,
         settings: &'a Settings,
@@ -226,7 +235,9 @@ impl<'a> Engine<'a> {
             backing_off: Vec::new(),
             running: 0,
             free: settings.resources.clone(),
-            is_session_made: !settings.earlier_runs.is_empty()
+            is_resumed: beginning == Beginning::Resumed,
+            is_session_made: beginning == Beginning::New
+                && !settings.earlier_runs.is_empty()
                 && outlook::is_session_made(&plan, &layout, &earlier_runs),
             earlier_runs,
             plan: Arc::new(plan),

@@ -198,6 +198,9 @@ pub struct Accepted {
     pub session: Option<String>,
     pub inputs: Vec<AcceptedInput>,
     pub artifacts: Vec<AcceptedArtifact>,
+    /// Folders without anything in them, below the stage's folder. None in records of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<String>,
 }
 
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]

@@ -19,7 +19,7 @@ use crate::record::{Record, StageRecord};
 use crate::session_order::SessionOrder;
 use crate::stage_now::{Known, is_in_place};
 use crate::stage_parts;
-use crate::state::StageState;
+use crate::state::{NOT_RETRYABLE, StageState};
 
 /// What would become of a stage.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
@@ -104,33 +104,66 @@ enum SessionUse {
 
 fn new_run(plan: &Plan, layout: &Layout, earlier: &EarlierRuns, session: SessionUse) -> DecidedPlan {
     decide_all(plan, layout, &|known, stage, before| {
-        let Some((nearest, candidates)) = earlier.of_stage(stage) else { return Err(never_run()) };
-        if stage.kind == Kind::Python && session == SessionUse::New {
-            return Err(Unmade::new(Would::Run, "a new run begins with an empty Python session"));
-        }
-        before.runs_first.as_deref().map_or(Ok(()), |first| Err(waits_for(first)))?;
-        let now = known.look(stage, &nearest.accepted, &before.preceding).ok_or_else(unreadable)?;
-        let same = candidates.iter().find(|made| made.accepted.fingerprint == now.fingerprint);
-        let Some(same) = same else {
-            let why = match nearest.parameters == stage.parameters_in_words() {
-                true => known.changes(stage, &now, &nearest.accepted, &before.preceding),
-                false => NEVER_RUN.to_owned(),
-            };
-            return Err(Unmade::new(Would::Run, why));
-        };
-        match lost_output(&same.run, &same.id, &same.accepted) {
-            Some(path) => Err(Unmade::new(Would::Run, format!("output `{path}` is missing"))),
-            None => Ok((same.clone(), format!("made by run `{}`", same.run.run()))),
-        }
+        let made = made_by_earlier_run(earlier, session, known, stage, before);
+        made.map_err(|unmade| refused(earlier, stage).unwrap_or(unmade))
     })
 }
 
-/// A run that goes on; stages in `again` are run whatever became of them.
-pub fn of_resume(plan: &Plan, layout: &Layout, record: &Record, again: &[String]) -> Vec<StageOutlook> {
+fn made_by_earlier_run(
+    earlier: &EarlierRuns,
+    session: SessionUse,
+    known: &Known<'_>,
+    stage: &Stage,
+    before: &Before,
+) -> Decision {
+    let never_made = || earlier.reason_unmade(stage).unwrap_or_else(|| NEVER_RUN.to_owned());
+    let Some((nearest, candidates)) = earlier.of_stage(stage) else {
+        return Err(Unmade::new(Would::Run, never_made()));
+    };
+    if stage.kind == Kind::Python && session == SessionUse::New {
+        return Err(Unmade::new(Would::Run, "a new run begins with an empty Python session"));
+    }
+    before.runs_first.as_deref().map_or(Ok(()), |first| Err(waits_for(first)))?;
+    let now = known.look(stage, &nearest.accepted, &before.preceding).ok_or_else(unreadable)?;
+    let same = candidates.iter().find(|made| made.accepted.fingerprint == now.fingerprint);
+    let Some(same) = same else {
+        let why = match nearest.parameters == stage.parameters_in_words() {
+            true => known.changes(stage, &now, &nearest.accepted, &before.preceding),
+            false => never_made(),
+        };
+        return Err(Unmade::new(Would::Run, why));
+    };
+    match lost_output(&same.run, &same.id, &same.accepted) {
+        Some(lost) => Err(Unmade::new(Would::Run, lost)),
+        None => Ok((same.clone(), format!("made by run `{}`", same.run.run()))),
+    }
+}
+
+fn refused(earlier: &EarlierRuns, stage: &Stage) -> Option<Unmade> {
+    Some(Unmade::new(Would::Refuse, earlier.reason_not_to_begin(stage)?))
+}
+
+/// A run that goes on; stages in `again` are run whatever became of them. `others` are the other runs of the title, the newest
+/// first: what they have done of a stage that must not be repeated is not done here.
+pub fn of_resume(
+    plan: &Plan,
+    layout: &Layout,
+    record: &Record,
+    again: &[String],
+    others: &[Layout],
+) -> Vec<StageOutlook> {
+    let others = EarlierRuns::read(others);
     decide_all(plan, layout, &|known, stage, before| {
         let here = record.stage(&stage.id);
         let completed = here.accepted.clone().filter(|_| here.state == StageState::Completed);
         let is_wanted = again.contains(&stage.id) || again.contains(&stage.template);
+        if here.attempt == 0 && !stage.is_retryable && !is_wanted {
+            let made = match stage.kind {
+                Kind::Command => made_by_earlier_run(&others, SessionUse::New, known, stage, before),
+                Kind::Python => Err(never_run()),
+            };
+            return made.map_err(|unmade| refused(&others, stage).unwrap_or(unmade));
+        }
         let may_run = stage.is_retryable || here.attempt == 0 || is_wanted;
         let accepted = completed.ok_or_else(|| unfinished(&here, may_run))?;
         let parameters = stage.parameters_in_words();
@@ -157,7 +190,7 @@ pub fn of_resume(plan: &Plan, layout: &Layout, record: &Record, again: &[String]
             };
         }
         match lost_output(layout, &stage.id, &accepted) {
-            Some(path) if may_run => Err(Unmade::new(Would::Run, format!("output `{path}` is missing"))),
+            Some(lost) if may_run => Err(Unmade::new(Would::Run, lost)),
             _ => Ok((made, "unchanged".to_owned())),
         }
     })
@@ -241,7 +274,7 @@ fn unfinished(here: &StageRecord, may_run: bool) -> Unmade {
     match here.state {
         _ if !may_run => Unmade::new(
             Would::Refuse,
-            "it is not retryable, and was started before; `--again` runs it anyway",
+            format!("{NOT_RETRYABLE}, and was started before; `--again` runs it anyway"),
         ),
         StageState::Pending if here.attempt == 0 => never_run(),
         StageState::Failed => Unmade::new(Would::Run, format!("it failed: {}", reason.unwrap_or("unknown"))),
@@ -266,11 +299,15 @@ fn moved<'a>(
 
 /// Whether all that the run made is where it was published, as it was.
 pub fn has_all_outputs(layout: &Layout, record: &Record) -> bool {
-    let accepted = record.stages.iter().filter_map(|(id, stage)| Some((id, stage.accepted.as_ref()?)));
-    accepted.flat_map(|(id, accepted)| moved(layout, id, accepted)).next().is_none()
+    let mut accepted = record.stages.iter().filter_map(|(id, stage)| Some((id, stage.accepted.as_ref()?)));
+    accepted.all(|(id, accepted)| {
+        let folder = layout.published(id).unwrap_or_default();
+        moved(layout, id, accepted).next().is_none()
+            && accepted.folders.iter().all(|inner| folder.join(inner).is_dir())
+    })
 }
 
-/// An output that is neither in its place nor in a checkpoint.
+/// What is wrong with an output that is neither in its place as it was nor in a checkpoint.
 fn lost_output(layout: &Layout, id: &str, accepted: &Accepted) -> Option<String> {
     let is_lost = |path: &Path, artifact: &AcceptedArtifact| {
         let relative_path = layout.relative(path);
@@ -278,7 +315,10 @@ fn lost_output(layout: &Layout, id: &str, accepted: &Accepted) -> Option<String>
         !checkpoint::can_restore(layout, &Artifact { relative_path, sha256, size_bytes, unknown })
     };
     let mut lost = moved(layout, id, accepted).filter(|(path, artifact)| is_lost(path, artifact));
-    lost.next().map(|(_, artifact)| artifact.path.clone())
+    lost.next().map(|(path, artifact)| {
+        let wrong = if path.symlink_metadata().is_ok() { "was changed" } else { "is missing" };
+        format!("output `{}` {wrong}", artifact.path)
+    })
 }
 
 /// Stages are looked at after those before them. A fan-out over something that is used again is known.

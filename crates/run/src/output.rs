@@ -1,6 +1,6 @@
 //! What commands print with `--json`, beside the events themselves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
@@ -8,7 +8,8 @@ use supervise::marker::Marker;
 
 use crate::control;
 use crate::outlook::StageOutlook;
-use crate::record::{Record, StageRecord};
+use crate::plan::Plan;
+use crate::record::Record;
 use crate::runs::FoundRun;
 use crate::state::StageState;
 
@@ -161,14 +162,29 @@ impl ListedRun {
             Some(record) => record.state_left_behind().name(),
             None => "DAMAGED",
         };
-        let is_done = |stage: &&StageRecord| stage.state == StageState::Completed;
         Self {
             run: found.layout.run().to_owned(),
             title: found.layout.title().to_owned(),
             state: state.to_owned(),
-            completed_stages: record.as_ref().map(|record| record.stages.values().filter(is_done).count()),
+            completed_stages: record.as_ref().map(completed_stages),
             changed_at: format!("{:.0}", found.changed_at),
             set: record.map(|record| record.set).unwrap_or_default(),
         }
     }
+}
+
+/// Of the plan as it was last recorded; what it has no more does not count.
+fn completed_stages(record: &Record) -> usize {
+    let planned = Plan::ids_in(&record.plan);
+    let instances: HashMap<&str, &String> = (record.instances.iter())
+        .flat_map(|(template, notes)| notes.iter().map(move |note| (note.stage_id.as_str(), template)))
+        .collect();
+    let is_planned = |id: &String| {
+        planned.as_ref().is_none_or(|planned| match instances.get(id.as_str()) {
+            Some(template) => planned.contains(*template),
+            None => planned.contains(id) && !record.instances.contains_key(id),
+        })
+    };
+    let done = record.stages.iter().filter(|(_, stage)| stage.state == StageState::Completed);
+    done.filter(|(id, _)| is_planned(id)).count()
 }

@@ -12,6 +12,7 @@ mod placeholder;
 mod resources;
 mod template;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -242,6 +243,14 @@ impl Plan {
         Err(problems)
     }
 
+    /// The ids of stages in the text of a plan, as they are written there; none if the text cannot be read.
+    pub(crate) fn ids_in(text: &str) -> Option<HashSet<String>> {
+        let text = &text.replace("\r\n", "\n");
+        let layer = Reader::new("", text, Quoting::Values).read::<keys::PlanFile>()?;
+        let drafts = layer.stages.unwrap_or_default().into_iter();
+        Some(drafts.filter_map(|draft| Some(draft.value.id?.value)).collect())
+    }
+
     /// What a cluster is told: by the text of the user's own configuration, called `name` in messages, and by the plan, which wins.
     pub fn cluster(&self, name: &str, user: &str) -> Result<Cluster, Problems> {
         let mut layer = Cluster::of_user(name, user)?;
@@ -308,6 +317,11 @@ impl Plan {
         };
         self.stages.iter().any(|stage| stage.id == id || stage.template == id)
             || self.waiting().iter().any(is_instance)
+    }
+
+    /// Whether a stage of it must not be repeated; of those that are not known yet nobody can say.
+    pub fn has_once_only(&self) -> bool {
+        !self.is_whole() || self.stages.iter().any(|stage| !stage.is_retryable)
     }
 
     pub fn stage(&self, id: &str) -> Option<usize> {

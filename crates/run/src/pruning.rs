@@ -28,6 +28,8 @@ pub enum PruneError {
     Take { run: String, source: TakeError },
     #[error("cannot remove the run `{run}`")]
     Forget { run: String, source: HoldError },
+    #[error("the run `{run}` is removed, but some of its files are still on the disk")]
+    Left { run: String, source: FileError },
     #[error("cannot free what was exchanged with nodes")]
     Exchange(#[source] RemoteError),
 }
@@ -91,7 +93,8 @@ pub fn prunable(
     Ok(output)
 }
 
-/// Takes them away, and frees what only they held; and what runs left where nodes are reached without a shared folder.
+/// Takes them away, and frees what only they held; and what runs left where nodes are reached without a shared folder. What is wrong
+/// with one run keeps no other one here: the first error is returned at the end.
 pub fn prune(
     root: &Path,
     retention: RunRetention,
@@ -102,22 +105,9 @@ pub fn prune(
     let all = runs::all(root);
     let (expired, on_cluster) = retention.expired(&all, environment);
     let mut output = RunPruneOutput { on_cluster, ..RunPruneOutput::default() };
+    let mut pruned = Ok(());
     for run in expired {
-        let listed = ListedRun::of(run);
-        // Until it is gone nobody else may take it in hand; somebody may have been faster.
-        let name = || run.layout.run().to_owned();
-        let hold = match hold::take(&run.layout, kind) {
-            Ok(hold) => hold,
-            Err(TakeError::Busy { .. }) => continue,
-            Err(source) => return Err(PruneError::Take { run: name(), source }),
-        };
-        if let Some(exchange) = exchange {
-            // None of its jobs is left.
-            let freed = exchange.of_run(run.layout.title(), run.layout.run());
-            freed.and_then(|store| store.remove_all("")).map_err(PruneError::Exchange)?;
-        }
-        output.add(listed, checkpoint::remove_run(&run.layout)?);
-        hold.forget().map_err(|source| PruneError::Forget { run: name(), source })?;
+        pruned = pruned.and(remove(run, kind, exchange, &mut output));
     }
     // Of every title, for a killed one may have left something to free.
     let mut titles: Vec<&Layout> = all.iter().map(|run| &run.layout).collect();
@@ -132,7 +122,32 @@ pub fn prune(
         free_exchanged(&runs::all(root), kind, exchange).map_err(PruneError::Exchange)?;
     }
     output.kept = all.len() - output.removed.len();
-    Ok(output)
+    pruned.map(|()| output)
+}
+
+fn remove(
+    run: &FoundRun,
+    kind: &HoldKind,
+    exchange: Option<&dyn Exchange>,
+    output: &mut RunPruneOutput,
+) -> Result<(), PruneError> {
+    let listed = ListedRun::of(run);
+    // Until it is gone nobody else may take it in hand; somebody may have been faster.
+    let name = || run.layout.run().to_owned();
+    let hold = match hold::take(&run.layout, kind) {
+        Ok(hold) => hold,
+        Err(TakeError::Busy { .. }) => return Ok(()),
+        Err(source) => return Err(PruneError::Take { run: name(), source }),
+    };
+    if let Some(exchange) = exchange {
+        // None of its jobs is left.
+        let freed = exchange.of_run(run.layout.title(), run.layout.run());
+        freed.and_then(|store| store.remove_all("")).map_err(PruneError::Exchange)?;
+    }
+    let removed = checkpoint::remove_run(&run.layout)?;
+    output.add(listed, removed.freed);
+    hold.forget().map_err(|source| PruneError::Forget { run: name(), source })?;
+    removed.left.map_or(Ok(()), |source| Err(PruneError::Left { run: name(), source }))
 }
 
 /// What is old, and not of a run that somebody has in hand or of which an attempt may still come to an end.

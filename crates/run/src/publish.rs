@@ -160,12 +160,46 @@ pub(crate) fn make_folder(root: &Path, folder: &Path) -> Result<(), PublishError
     let inner = folder.strip_prefix(root).unwrap_or(folder);
     let mut at = Folder::open(root)?;
     for part in inner.components() {
-        at = at.folder_made(part).map_err(|error| match error {
+        let made = match at.folder_made(part) {
+            // A stage may have made its folders read-only.
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                let _writable = at.writable_meanwhile()?;
+                at.folder_made(part)
+            }
+            made => made,
+        };
+        at = made.map_err(|error| match error {
             FileError::SymbolicLink { path } => PublishError::Place { path },
             error => error.into(),
         })?;
     }
     Ok(())
+}
+
+/// Folders without anything in them are part of what a stage made: those of `folders` that are missing below `published` are made.
+/// Answers with their names.
+pub(crate) fn make_missing_folders<'a>(
+    root: &Path,
+    published: &Path,
+    folders: &'a [String],
+) -> Result<Vec<&'a str>, PublishError> {
+    let mut made = Vec::new();
+    for folder in folders {
+        let path = published.join(folder);
+        if is_stray(folder) {
+            return Err(PublishError::LeadsElsewhere { path });
+        }
+        if !path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            make_folder(root, &path)?;
+            made.push(folder.as_str());
+        }
+    }
+    Ok(made)
+}
+
+/// Records come from anywhere, too.
+fn is_stray(folder: &str) -> bool {
+    !Path::new(folder).components().all(|part| matches!(part, std::path::Component::Normal(_)))
 }
 
 /// As `make_folder`; but the last one must not be there yet.

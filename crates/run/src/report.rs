@@ -1,6 +1,6 @@
 //! The report of a run, made from its events: Markdown whose blocks are refreshed in place, and a page with a chart.
 
-use files::{FileError, Links, atomic_file, regular_file};
+use files::{FileError, Folder, Links, atomic_file, regular_file};
 
 mod comparison;
 mod display;
@@ -114,6 +114,12 @@ impl Report {
 
     /// Writes `reports/{title}/README.md` and `reports/{title}/{run}/report.html`, each whole or not at all.
     pub fn write(&self, layout: &Layout) -> Result<ReportFiles, ReportError> {
+        // Through a link it would be written elsewhere.
+        let figures = layout.run_directory().join(FIGURES);
+        make_folder(layout, &layout.run_directory())?;
+        if self.figures.iter().any(|figure| figure.is_display) {
+            make_folder(layout, &figures)?;
+        }
         let html = layout.run_directory().join("report.html");
         let markdown = layout.run_directory().with_file_name("README.md");
         let existing = match regular_file::read(&markdown, Links::Refuse, u64::MAX) {
@@ -134,10 +140,16 @@ impl Report {
 }
 
 fn write(path: &Path, content: &[u8]) -> Result<(), FileError> {
-    if let Some(folder) = path.parent() {
-        fs_err::create_dir_all(folder).map_err(FileError::failed("make the folder", folder))?;
-    }
     atomic_file::write(path, content, 0o644)
+}
+
+/// Below the project's root, without a link on the way.
+fn make_folder(layout: &Layout, folder: &Path) -> Result<(), FileError> {
+    let mut at = Folder::open(layout.root())?;
+    for part in folder.strip_prefix(layout.root()).unwrap_or(folder).components() {
+        at = at.folder_made(part)?;
+    }
+    Ok(())
 }
 
 /// The stages whose results count and are shown, and how many files that `is_meant` is true for are of others: instances of a fan-out

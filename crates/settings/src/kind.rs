@@ -171,6 +171,44 @@ impl Kind for Text {
     }
 }
 
+/// What means nothing if it is empty: a text with nothing but white space, an array without items.
+#[derive(Debug)]
+pub struct Filled<K>(PhantomData<K>);
+
+impl<K: Kind> Kind for Filled<K> {
+    type Written = K::Written;
+    type Value = K::Value;
+
+    fn read(entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> Option<Self::Written> {
+        let is_empty = match entry.value.get_ref() {
+            DeValue::String(text) => text.trim().is_empty(),
+            DeValue::Array(items) => items.is_empty(),
+            _ => false,
+        };
+        if is_empty {
+            reader.problem(entry.value.span(), format!("`{}` is empty", entry.key.get_ref()));
+            return None;
+        }
+        K::read(entry, reader)
+    }
+
+    fn value(written: Self::Written) -> Self::Value {
+        K::value(written)
+    }
+
+    fn merge(older: &mut Self::Written, newer: Self::Written) {
+        K::merge(older, newer);
+    }
+
+    fn shape() -> Shape {
+        K::shape()
+    }
+
+    fn written(value: &Self::Value) -> String {
+        K::written(value)
+    }
+}
+
 /// A text that names something; it is looked for later.
 #[derive(Debug)]
 pub struct Name;
@@ -218,7 +256,11 @@ impl Kind for OneOrMore {
     fn read(entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> Option<Vec<At<String>>> {
         match entry.value.get_ref() {
             DeValue::String(_) => Some(vec![Name::read(entry, reader)?]),
-            _ => reader.strings(entry),
+            DeValue::Array(_) => reader.strings(entry),
+            _ => {
+                reader.wrong(entry, "a string or an array of strings");
+                None
+            }
         }
     }
 

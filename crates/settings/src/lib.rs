@@ -12,8 +12,8 @@ mod table;
 pub use changed_keys::changed_keys;
 pub use document::{Document, Key, Table, Value};
 pub use kind::{
-    Boolean, Choice, Choices, Kind, List, Name, Names, Nested, OneOrMore, Pairs, Placed, Seconds, Text, Time,
-    TimeLimit, Whole,
+    Boolean, Choice, Choices, Filled, Kind, List, Name, Names, Nested, OneOrMore, Pairs, Placed, Seconds,
+    Text, Time, TimeLimit, Whole,
 };
 pub use lines::Lines;
 pub use problem::{At, Place, Problem, Problems};

@@ -7,9 +7,9 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     pub file: String,
-    /// From 1.
+    /// From 1; 0 if the file is wrong as a whole.
     pub line: usize,
-    /// From 1, in characters.
+    /// From 1, in characters; 0 if the file is wrong as a whole.
     pub column: usize,
     /// What was found, and what is expected.
     pub message: String,
@@ -20,6 +20,11 @@ pub struct Problem {
 }
 
 impl Problem {
+    /// Something that is wrong with the file as a whole.
+    pub fn of_file(file: &str, message: impl Into<String>) -> Self {
+        Place { file: file.into(), line: 0, column: 0 }.problem(message)
+    }
+
     /// All but the place.
     pub fn sentence(&self) -> String {
         match &self.nearest {
@@ -31,7 +36,10 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}:{}: {}", self.file, self.line, self.column, self.sentence())
+        match self.line {
+            0 => write!(formatter, "{}: {}", self.file, self.sentence()),
+            line => write!(formatter, "{}:{line}:{}: {}", self.file, self.column, self.sentence()),
+        }
     }
 }
 

@@ -29,6 +29,17 @@ pub trait TableOfKeys: Debug + Sized {
 
     fn reference() -> TableReference;
 
+    /// Every key as it would be written in a file, in the order of [`Self::KEYS`]; `None` if it is left out.
+    fn written(&self) -> Vec<Option<String>>;
+
+    /// The keys that are set to something else than in `other`, each as it would be written in a file.
+    fn set_otherwise(&self, other: &Self) -> Vec<(KeyReference, String)> {
+        let changed = self.written().into_iter().zip(other.written());
+        let changed = changed.map(|(own, other)| own.filter(|own| other.as_ref() != Some(own)));
+        let rows = Self::reference().keys.into_iter().zip(changed);
+        rows.filter_map(|(row, value)| Some((row, value?))).collect()
+    }
+
     fn read(table: &Table<'_>, reader: &mut Reader<'_>) -> Self::Layer {
         let mut layer = Self::Layer::default();
         for (key, value) in table {
@@ -185,6 +196,12 @@ macro_rules! table {
                 }
             }
 
+            fn written(&self) -> Vec<Option<String>> {
+                vec![$(
+                    $crate::table_row!(written $kind, &self.$field $(, = $default)? $(, or $otherwise)?),
+                )+]
+            }
+
             fn reference() -> $crate::TableReference {
                 $crate::TableReference {
                     keys: vec![$($crate::KeyReference {
@@ -219,6 +236,10 @@ macro_rules! table_row {
     (value $value:expr,) => { $value.unwrap_or_default() };
     (value $value:expr, = $default:expr) => { $value.unwrap_or_else(|| $default) };
     (value $value:expr, , or $otherwise:literal) => { $value };
+    (written $kind:ty, $value:expr, or $otherwise:literal) => {
+        Option::as_ref($value).map(<$kind as $crate::Kind>::written)
+    };
+    (written $kind:ty, $value:expr $(, = $default:expr)?) => { Some(<$kind as $crate::Kind>::written($value)) };
     (default $kind:ty, or $otherwise:literal) => { Some($otherwise.to_owned()) };
     (default $kind:ty = $default:expr) => { Some(format!("`{}`", <$kind as $crate::Kind>::written(&$default))) };
     (default $kind:ty) => { None };

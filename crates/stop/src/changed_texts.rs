@@ -1,15 +1,18 @@
 //! What the texts of changed files say if their names and the transcript do not: the language of a script without an ending, by
-//! its first line, and that an edit only touched comments, by the text that HEAD has.
+//! its first line; that only comments changed, by the text before; and which of the texts in the transcript it is.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::Path;
 
-use change_set::{BytePath, Change, ChangeSet, ChangedFile};
-use changes::GitProgram;
-use contents::Nature;
+use change_set::{BytePath, Change, ChangeSet, ChangedFile, How};
+use changes::state::ContentIdentity;
+use changes::{Baseline, GitProgram, KnownFile};
+use contents::{Nature, TextHash};
 use files::{FileError, Folder};
+use gate::Inputs;
 use programs::repository::Language;
+use transcript::FileEdit;
 
 const MOST_SCRIPTS: usize = 500;
 const LONGEST_LINE: u64 = 200;
@@ -34,25 +37,104 @@ pub fn script_endings<'a>(root: &Path, paths: impl IntoIterator<Item = &'a str>)
     paths.filter_map(ending).collect()
 }
 
-/// The files whose code is what HEAD has: only comments, layout or a version number differ.
-pub(crate) fn without_need(
-    repository: &changes::Repository,
-    git: &GitProgram,
-    set: &ChangeSet,
-) -> Vec<String> {
-    let is_edited = |file: &&ChangedFile| matches!(file.change, Change::Modified | Change::Mode);
-    let paths: Vec<&BytePath> =
-        set.files.iter().filter(is_edited).map(|file| &file.path).take(MOST_TEXTS).collect();
-    if paths.is_empty() {
-        return Vec::new();
+/// Where the texts are found that changed files had before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TextsBefore<'a> {
+    pub(crate) repository: &'a changes::Repository,
+    pub(crate) git: &'a GitProgram,
+    /// The beginning of the turn; what was committed then stands for it if nobody looked.
+    pub(crate) baseline: Option<&'a Baseline>,
+}
+
+impl TextsBefore<'_> {
+    /// The changed files that are asked for and whose code is what it was: only comments, layout or a version number differ.
+    pub(crate) fn without_need(
+        self,
+        set: &ChangeSet,
+        inputs: &Inputs,
+        is_asked: impl Fn(&str) -> bool,
+    ) -> Vec<String> {
+        let is_compared = |file: &&ChangedFile| self.is_comparable(file) && is_asked(&file.path.to_string());
+        let files: Vec<&ChangedFile> = set.files.iter().filter(is_compared).take(MOST_TEXTS).collect();
+        let is_old = |file: &&&ChangedFile| file.change != Change::Added;
+        let old: Vec<&BytePath> = files.iter().filter(is_old).map(|file| &file.path).collect();
+        let before = self.texts(&old);
+        let is_same_code = |file: &&ChangedFile| {
+            let path = file.path.to_string();
+            let before = before.get(&file.path);
+            if before.is_none() && file.change != Change::Added {
+                return None;
+            }
+            let after = String::from_utf8(text(&self.repository.root, &path).ok()?).ok()?;
+            let ending = inputs.script_endings.get(&path);
+            let code_path = ending.map_or_else(|| path.clone(), |ending| format!("{path}.{ending}"));
+            let nature = contents::nature(&code_path, before.map(String::as_str), Some(&after));
+            (nature != Nature::Code).then_some(path)
+        };
+        files.iter().filter_map(is_same_code).collect()
     }
-    let before = changes::committed_texts(repository, git, "HEAD", &paths).unwrap_or_default();
-    let is_same_code = |(path, before): (&&BytePath, Option<String>)| {
-        let path = path.to_string();
-        let after = text(&repository.root, &path).ok().and_then(|bytes| String::from_utf8(bytes).ok())?;
-        (contents::nature(&path, Some(&before?), Some(&after)) != Nature::Code).then_some(path)
+
+    /// Whether the file on disk is all that changed, and it is known what it was before.
+    fn is_comparable(self, file: &ChangedFile) -> bool {
+        let is_elsewhere = |how: &How| match how {
+            How::CommittedElsewhere | How::Unmerged | How::Arrived => true,
+            // What HEAD has then is the work of the turn.
+            How::Committed => self.baseline.is_none(),
+            How::Staged | How::Unstaged | How::Untracked | How::NoLongerDirty => false,
+        };
+        let has_two = [How::Staged, How::Unstaged].iter().all(|how| file.how.contains(how));
+        matches!(file.change, Change::Modified | Change::Mode | Change::Added)
+            && !has_two
+            && !file.how.iter().any(is_elsewhere)
+    }
+
+    fn texts(self, paths: &[&BytePath]) -> BTreeMap<BytePath, String> {
+        let known: BTreeMap<&BytePath, &KnownFile> = self
+            .baseline
+            .iter()
+            .flat_map(|baseline| &baseline.files)
+            .map(|known| (&known.path, known))
+            .collect();
+        let (dirty, committed): (Vec<&BytePath>, Vec<&BytePath>) =
+            paths.iter().partition(|path| known.contains_key(*path));
+        let mut texts = BTreeMap::new();
+        let commit = self.baseline.map_or(Some("HEAD"), |baseline| baseline.head.as_deref());
+        if let (Some(commit), false) = (commit, committed.is_empty()) {
+            let found =
+                changes::committed_texts(self.repository, self.git, commit, &committed).unwrap_or_default();
+            let found = committed.into_iter().zip(found);
+            texts.extend(found.filter_map(|(path, text)| Some((path.clone(), text?))));
+        }
+        // What was not committed is in git's store if it was staged, or if a snapshot was taken.
+        let blob = |path: &BytePath| match &known.get(path)?.state.content()?.identity {
+            ContentIdentity::Blob(id) => Some(id.as_str()),
+            ContentIdentity::Ends(_) | ContentIdentity::Unread(()) => None,
+        };
+        let blobs: Vec<(&BytePath, &str)> =
+            dirty.into_iter().filter_map(|path| Some((path, blob(path)?))).collect();
+        let ids: Vec<&str> = blobs.iter().map(|(_, id)| *id).collect();
+        let git = changes::git::Git::of(self.repository, self.git);
+        let stored = git.and_then(|git| {
+            changes::blobs(&|arguments, input| git.run(arguments, input), &ids, LARGEST_TEXT)
+        });
+        let stored = stored.unwrap_or_default();
+        let text = |(path, id): (&BytePath, &str)| {
+            Some((path.clone(), String::from_utf8(stored.get(id)?.clone()).ok()?))
+        };
+        texts.extend(blobs.into_iter().filter_map(text));
+        texts
+    }
+}
+
+/// What changed files hold now, of those whose whole text the timeline shows.
+pub(crate) fn present(root: &Path, set: &ChangeSet, inputs: &Inputs) -> BTreeMap<String, TextHash> {
+    let shown = gate::files_shown_whole(inputs);
+    let paths = set.files.iter().map(|file| file.path.to_string()).filter(|path| shown.contains(path));
+    let hash = |path: String| {
+        let now = String::from_utf8(text(root, &path).ok()?).ok()?;
+        Some((path, FileEdit::hash_of_whole(&now)?))
     };
-    paths.iter().zip(before).filter_map(is_same_code).collect()
+    paths.take(MOST_TEXTS).filter_map(hash).collect()
 }
 
 /// The text of a file in the working tree; no link is followed.

@@ -161,7 +161,7 @@ fn begun_in(
     event: &ClientEvent,
     workplace: &Workplace,
 ) -> Option<Workplace> {
-    let is_left = |root: &&PathBuf| workplace.root.as_ref() != Some(*root) && event.cwd.is_dir();
+    let is_left = |root: &&PathBuf| workplace.repository_root() != Some(root) && event.cwd.is_dir();
     let root = session.repository.as_ref().filter(is_left)?;
     let turn = journal.read(|reader| reader.latest_turn(session.id)).ok()??;
     let begun = Workplace::find(root, event.settings.user_file.as_deref());

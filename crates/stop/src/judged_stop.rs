@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use agents::Answer;
 use gate::{ActionState, Decision, History, INPUTS_VERSION, JoinedVerdict, Verdict, Waived};
 use journal::{Journal, JournalError, NewTurn, NewVerdict, SessionId, TurnId, Writing};
-use text::OWN_PREFIX;
+use text::{OWN_PREFIX, visible};
 
 use crate::client_event::{ClientEvent, SAME_DELIVERY};
 use crate::known_turn::{self, KnownTurn};
@@ -82,8 +82,10 @@ impl JudgedStop {
             let history = &inputs.history;
             let is_new =
                 |waived: &&Waived| history.waived.iter().all(|before| before.action != waived.action);
-            let place = case.folder.as_ref().map(|folder| format!(" in `{folder}`")).unwrap_or_default();
-            let sentence = |waived: &Waived| format!("{}{place} ({})", waived.action, waived.reason);
+            let place = case.folder.as_ref().map(|folder| format!(" in `{}`", visible(folder)));
+            let place = place.unwrap_or_default();
+            let sentence =
+                |waived: &Waived| format!("{}{place} ({})", waived.action, visible(&waived.reason));
             not_done.extend(waived.iter().filter(is_new).map(sentence));
             let bytes = record::write(&case.texts, &case.policy, inputs, calls, verdict);
             records.push(RepositoryRecord { bytes, waived });

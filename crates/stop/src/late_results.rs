@@ -4,10 +4,10 @@
 
 use std::path::{Path, PathBuf};
 
-use gate::{ContentProof, Correction, Decision, INPUTS_VERSION, Inputs, RecordedCall, Verdict};
+use gate::{ContentProof, Correction, Decision, INPUTS_VERSION, Inputs, RecordedCall, Strength, Verdict};
 use jiff::{SignedDuration, Timestamp};
 use journal::{
-    Journal, JournalError, NewProof, NewVerdict, Of, RecordedVerdict, RepositoryId, Standing, Turn,
+    Journal, JournalError, NewProof, NewVerdict, Of, ProvenBy, RecordedVerdict, RepositoryId, Standing, Turn,
     UnjudgedTurns,
 };
 use text::OWN_PREFIX;
@@ -139,17 +139,18 @@ impl OpenVerdict {
                 timings: &event.stopwatch.report(),
                 inputs: journal::Inputs { version: INPUTS_VERSION, bytes: &bytes },
             })?;
-            for (standing, command) in &proven {
+            for ProvenNow { standing, command, weak } in &proven {
                 let proof =
                     NewProof { at: event.now, session: Some(recorded.session), verdict: Some(id), command };
-                let proof = (writing.add_proof(&proof)?, Some(turn.id), event.now);
-                writing.prove(repository, &standing.version, &standing.action, proof)?;
+                let proof = writing.add_proof(&proof)?;
+                let weak = weak.map(Strength::name);
+                let by = ProvenBy { proof, turn: Some(turn.id), at: event.now, weak };
+                writing.prove(repository, &standing.version, &standing.action, by)?;
             }
             Ok(())
         })?;
         event.log("corrected", &verdict.reason);
-        let mut files: Vec<String> =
-            proven.iter().map(|(standing, _)| standing.version.path.to_string()).collect();
+        let mut files: Vec<String> = proven.iter().map(|one| one.standing.version.path.to_string()).collect();
         files.dedup();
         let is_wrongly_told = recorded.decision == Decision::Notify && !files.is_empty();
         Ok(is_wrongly_told.then(|| {
@@ -162,17 +163,26 @@ impl OpenVerdict {
     }
 }
 
-/// What was unproven and is proven now, by which command.
-fn proven<'a>(verdict: &'a Verdict, unproven: &'a [Standing]) -> Vec<(&'a Standing, &'a str)> {
-    let evidence = |standing: &Standing| {
+/// A content that was unproven and is proven now.
+struct ProvenNow<'a> {
+    standing: &'a Standing,
+    command: &'a str,
+    weak: Option<Strength>,
+}
+
+fn proven<'a>(verdict: &'a Verdict, unproven: &'a [Standing]) -> Vec<ProvenNow<'a>> {
+    let proven = |standing: &'a Standing| {
         let path = standing.version.path.to_string();
         let is_it = |one: &&gate::FileStanding| one.path == path && one.action == standing.action;
-        match &verdict.standings.iter().find(is_it)?.proof {
-            ContentProof::Proven(evidence) => Some(evidence.command.as_str()),
+        let now = verdict.standings.iter().find(is_it)?;
+        match &now.proof {
+            ContentProof::Proven(evidence) => {
+                Some(ProvenNow { standing, command: evidence.command.as_str(), weak: now.weak })
+            }
             _ => None,
         }
     };
-    unproven.iter().filter_map(|standing| Some((standing, evidence(standing)?))).collect()
+    unproven.iter().filter_map(proven).collect()
 }
 
 /// Adds the results of calls that had none, and calls that were not written yet. The commands among them; `None` if there is

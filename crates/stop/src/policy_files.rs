@@ -2,6 +2,7 @@
 //! Without the latter there is none, unless the user asked for presets by detection.
 
 use std::path::{Path, PathBuf};
+use std::string::FromUtf8Error;
 
 use files::{FileError, Links, regular_file};
 use gate::policy::{Policy, Problem, Problems, Source, UserFile};
@@ -36,8 +37,9 @@ pub enum UnreadText {
     NotOpened,
     #[error("it cannot be read")]
     NotRead,
+    /// Where the first byte is that is not.
     #[error("it is not UTF-8")]
-    NotUtf8,
+    NotUtf8 { line: usize, column: usize },
 }
 
 /// A policy file as it was read.
@@ -240,8 +242,12 @@ pub fn preset_of(language: Language) -> Option<&'static str> {
 }
 
 fn no_policy(name: &str, problem: UnreadText) -> Problem {
-    let message = format!("bad path `{name}`: {problem}");
-    Problem { file: name.to_owned(), line: 1, column: 1, message, nearest: None, unknown: None }
+    match problem {
+        UnreadText::NotUtf8 { line, column } => {
+            Problem { line, column, ..Problem::of_file(name, problem.to_string()) }
+        }
+        _ => Problem::of_file(name, problem.to_string()),
+    }
 }
 
 /// A file of the repository, unless a link leads out of it.
@@ -259,11 +265,19 @@ pub fn inside(root: &Path, file: &Path) -> Result<PathBuf, UnreadText> {
 /// `None` if there is no such file. Nothing here waits: a named pipe is refused.
 pub fn read(path: &Path) -> Result<Option<String>, UnreadText> {
     match regular_file::read(path, Links::Follow, LARGEST) {
-        Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| UnreadText::NotUtf8),
+        Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|error| not_utf8(&error)),
         Err(FileError::NotFound { .. } | FileError::NotAFolder { .. }) => Ok(None),
         Err(FileError::NotAFile { .. }) => Err(UnreadText::NotAFile),
         Err(FileError::TooLarge { .. }) => Err(UnreadText::TooLarge),
         Err(FileError::Failed { doing: "read", .. }) => Err(UnreadText::NotRead),
         Err(_) => Err(UnreadText::NotOpened),
     }
+}
+
+fn not_utf8(error: &FromUtf8Error) -> UnreadText {
+    let good = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
+    let good = String::from_utf8_lossy(good);
+    let line = good.matches('\n').count() + 1;
+    let column = good.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    UnreadText::NotUtf8 { line, column }
 }

@@ -10,7 +10,7 @@ use gate::policy::changed_keys;
 use jiff::Timestamp;
 use journal::{Journal, JournalError, TurnId, Writing};
 use serde::{Deserialize, Serialize};
-use text::{counted, head};
+use text::{counted, head, visible};
 
 use crate::client_event::ClientEvent;
 use crate::known_turn::{KnownTurn, SessionPart};
@@ -311,7 +311,8 @@ pub(crate) fn differences(before: &[PolicyText], after: &PolicyTexts) -> Vec<Str
         (None, Some(_)) => Some(format!("`{name}` is new")),
         (Some(before), Some(after)) => {
             let keys = changed_keys(&before, &after)?;
-            let named: Vec<String> = keys.iter().take(NAMED_KEYS).map(|key| format!("`{key}`")).collect();
+            let named: Vec<String> =
+                keys.iter().take(NAMED_KEYS).map(|key| format!("`{}`", visible(key))).collect();
             let more = match keys.len().saturating_sub(NAMED_KEYS) {
                 0 => String::new(),
                 more => format!(" and {}", counted(more, "other key")),

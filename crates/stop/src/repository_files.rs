@@ -20,6 +20,8 @@ const LARGEST_TEXT: u64 = 256 * 1024;
 const MOST_BYTES: usize = 8 * 1024 * 1024;
 const DEEPEST: usize = 8;
 const MOST_NAMED_SCRIPTS: usize = 40;
+/// Of one command.
+const MOST_NAMED_PLACES: usize = 16;
 /// The first ones tell for which runner a repository's tests are written.
 const MOST_TEST_TEXTS: usize = 4;
 
@@ -149,7 +151,7 @@ pub fn of_ci(root: &Path) -> Vec<RepositoryFile> {
     found.files
 }
 
-/// The folders of the repository in which commands ran, and the scripts that they started, from the root. `cwd`: where the
+/// The folders of the repository in which commands ran or which they named, and the scripts that they started, from the root. `cwd`: where the
 /// command lines began.
 pub fn ran<'a>(
     root: &Path,
@@ -168,9 +170,18 @@ pub fn ran<'a>(
         };
         let script = command.path.as_ref().and_then(|path| inside(one_spelling(&folder, path)));
         paths.extend(script);
+        let named = command.named_places().into_iter().take(MOST_NAMED_PLACES);
+        // A folder that is none is not found.
+        paths.extend(named.filter_map(|path| inside(one_spelling(&folder, &path))).map(|path| path + "/"));
         paths.extend(inside(folder).map(|folder| format!("{folder}/")));
     }
     paths
+}
+
+/// The programs among these, given from the root, that are not there.
+pub(crate) fn missing(root: &Path, programs: impl IntoIterator<Item = String>) -> Vec<String> {
+    let programs: BTreeSet<String> = programs.into_iter().take(MOST_NAMED_SCRIPTS).collect();
+    programs.into_iter().filter(|program| root.join(program).symlink_metadata().is_err()).collect()
 }
 
 /// Lists the folders in which tests are looked for whatever has changed, for a caller who is waiting for git.

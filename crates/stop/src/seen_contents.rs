@@ -8,11 +8,11 @@ use change_set::{BytePath, ChangeSet, How};
 use changes::state::{ContentIdentity, Disk, ObjectFormat, modified_ns};
 use changes::{Baseline, GitProgram, Repository};
 use gate::policy::{Class, Policy};
-use gate::{ContentProof, FileStanding, LedgerExtract, ProvenFile, UnprovenFile};
+use gate::{ContentProof, FileStanding, LedgerExtract, ProvenFile, Strength, UnprovenFile};
 use jiff::Timestamp;
 use journal::{
-    FileVersion, Journal, JournalError, NO_FILE, NewProof, ProofId, Reading, RepositoryId, SessionId,
-    Standing, TurnId, VerdictId, Writing,
+    FileVersion, Journal, JournalError, NO_FILE, NewProof, ProofId, ProvenBy, Reading, RepositoryId,
+    SessionId, Standing, TurnId, VerdictId, Writing,
 };
 
 /// Of a turn that changed more files, the others stay unknown to the ledger.
@@ -66,7 +66,8 @@ impl SeenContents {
                 for standing in reader.standings(id, &version.path, &version.content)? {
                     if let Some(proof) = standing.proof {
                         let (action, command) = (standing.action, proof.command);
-                        extract.proven.push(ProvenFile { path: path.clone(), action, command });
+                        let weak = standing.weak.as_deref().and_then(Strength::of_name);
+                        extract.proven.push(ProvenFile { path: path.clone(), action, command, weak });
                     }
                 }
             }
@@ -272,7 +273,7 @@ impl RecordedStandings {
         }
         let repository = writing.see_repository(folder)?;
         let mut proofs: BTreeMap<&str, ProofId> = BTreeMap::new();
-        for FileStanding { path, action, proof } in standings {
+        for FileStanding { path, action, proof, weak } in standings {
             let Some(version) = contents.versions.get(path) else { continue };
             match proof {
                 ContentProof::Proven(evidence) => {
@@ -286,7 +287,7 @@ impl RecordedStandings {
                         })?,
                     };
                     proofs.insert(&evidence.command, proof);
-                    writing.prove(repository, version, action, (proof, Some(self.turn), self.at))?;
+                    writing.prove(repository, version, action, self.by(proof, weak.map(Strength::name)))?;
                 }
                 ContentProof::Unproven => {
                     writing.leave_unproven(repository, version, action, (self.turn, self.at))?;
@@ -303,6 +304,10 @@ impl RecordedStandings {
             }
         }
         Ok(())
+    }
+
+    fn by(self, proof: ProofId, weak: Option<&str>) -> ProvenBy<'_> {
+        ProvenBy { proof, turn: Some(self.turn), at: self.at, weak }
     }
 
     /// The content stands as the one before it, unless it has a standing of its own.
@@ -322,8 +327,8 @@ impl RecordedStandings {
             return Ok(());
         }
         match of(before)? {
-            Some(Standing { proof: Some(proof), .. }) => {
-                writing.prove(repository, version, action, (proof.id, Some(self.turn), self.at))
+            Some(Standing { proof: Some(proof), weak, .. }) => {
+                writing.prove(repository, version, action, self.by(proof.id, weak.as_deref()))
             }
             Some(_) => writing.leave_unproven(repository, version, action, (self.turn, self.at)),
             None => Ok(()),

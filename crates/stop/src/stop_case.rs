@@ -1,20 +1,21 @@
 //! The turn of one stop, judged as a reading of its transcript shows it: what the journal knows of it, what changed
 //! since its prompt, the plan of the work item and what the policy's own checks say go to the gate.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use agents::host;
 use change_set::{ChangeSet, Scope};
 use changes::{Baseline, Pending, Request, Touched, Unseen};
 use gate::policy::{Policy, Proof, SecondStop};
-use gate::{ActionState, Changes, Inputs, RecordedCall, Verdict, Waiting};
+use gate::{ActionState, Changes, ContentProof, Inputs, RecordedCall, Verdict, Waiting};
 use jiff::Timestamp;
 use journal::{Journal, JournalError, Turn, UnjudgedTurns};
 use programs::repository::Repository;
 use programs::shell::Intents;
 use transcript::{Coverage, Extent, Outcome, Reading, Usage};
 
-use crate::changed_texts;
+use crate::changed_texts::{self, TextsBefore};
 use crate::checks;
 use crate::client_event::ClientEvent;
 use crate::known_turn::{KnownTurn, SessionPart};
@@ -272,6 +273,9 @@ impl StopCase {
             inputs.script_endings =
                 changed_texts::script_endings(&self.root, paths.iter().map(String::as_str));
         }
+        if let Changes::Known(set) = &inputs.changes {
+            inputs.present = changed_texts::present(&self.root, set, &inputs);
+        }
         inputs.without_need = self.without_need(&inputs, event);
         let mut contents = SeenContents::default();
         if let (Some(journal), Some(repository), Changes::Known(set)) =
@@ -294,6 +298,12 @@ impl StopCase {
         inputs.history.waived.clone_from(&known.waived);
         inputs.history.reported.clone_from(&known.reported);
         let mut verdict = gate::judge(policy, &inputs);
+        let quiet = self.quiet_files(&verdict, &inputs, baseline.as_ref(), event);
+        if !quiet.is_empty() {
+            inputs.without_need.extend(quiet);
+            inputs.without_need.sort();
+            verdict = gate::judge(policy, &inputs);
+        }
         if !self.is_gated {
             verdict.decision = gate::Decision::Pass;
             verdict.message = None;
@@ -349,10 +359,33 @@ impl StopCase {
             (Changes::Known(set), Some(repository))
                 if extent == Extent::Unavailable && records == 0 && set.scope != Scope::TurnBaseline =>
             {
-                changed_texts::without_need(repository, &event.settings.git, set)
+                let before = TextsBefore { repository, git: &event.settings.git, baseline: None };
+                before.without_need(set, inputs, |_| true)
             }
             _ => Vec::new(),
         }
+    }
+
+    /// The files for which something would be asked although only their comments changed, whoever wrote them. What their
+    /// texts were is known to git alone, which is asked for these files only.
+    fn quiet_files(
+        &self,
+        verdict: &Verdict,
+        inputs: &Inputs,
+        baseline: Option<&Baseline>,
+        event: &ClientEvent,
+    ) -> Vec<String> {
+        let unproven = verdict.standings.iter().filter(|standing| standing.proof == ContentProof::Unproven);
+        let asked: BTreeSet<&str> = unproven.map(|standing| standing.path.as_str()).collect();
+        let (Changes::Known(set), Some(repository)) = (&inputs.changes, &self.repository) else {
+            return Vec::new();
+        };
+        if asked.is_empty() || self.policy.gate.turn_only {
+            return Vec::new();
+        }
+        let baseline = baseline.filter(|_| set.scope == Scope::TurnBaseline);
+        let before = TextsBefore { repository, git: &event.settings.git, baseline };
+        before.without_need(set, inputs, |path| asked.contains(path))
     }
 
     /// Our message among the prompts is a hold too, counted or not: a journal can be lost.
@@ -425,6 +458,8 @@ pub(crate) fn own_words(
         files.extend(repository_files::of_ci(root));
         repository = Repository::of_files(name.as_ref(), &files);
     }
+    let programs = commands().filter_map(|command| repository.program_file(command, &inputs.cwd));
+    repository.missing = repository_files::missing(root, programs);
     repository.keep_used(commands(), &inputs.cwd);
     Some(repository)
 }

@@ -7,6 +7,7 @@ use changes::Pending;
 use gate::RecordedCall;
 use jiff::Timestamp;
 use journal::{Author, Journal, SessionId};
+use text::visible;
 use transcript::Reading;
 
 use crate::client_event::ClientEvent;
@@ -229,7 +230,7 @@ impl StopLook<'_> {
         let policy = match texts.load() {
             Ok(policy) => policy,
             Err(problems) => {
-                let place = format!(" of `{folder}`");
+                let place = format!(" of `{}`", visible(&folder));
                 notices::note_broken(self.journal, self.event, Some(&root), &place, &problems.to_string());
                 return None;
             }
@@ -249,8 +250,9 @@ impl StopLook<'_> {
 
     fn note_changed(&mut self, root: &Path, folder: &str, began: Timestamp) {
         let text = format!(
-            "The policy of `{folder}` changed in this turn. The change takes effect at the next prompt; this turn is \
-             judged by the policy from before."
+            "The policy of `{}` changed in this turn. The change takes effect at the next prompt; this turn is judged by the \
+             policy from before.",
+            visible(folder)
         );
         let key = format!("policy:{}:{began}", root.display());
         let author = Author::DuringTurn;

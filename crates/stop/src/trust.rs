@@ -1,7 +1,7 @@
 //! Whether the user trusts a repository's policy file as it is now. Trust is the file's path and the SHA-256 of its
 //! content; any change withdraws it. Only what runs, commits, pushes or sends depends on it.
 
-use gate::policy::{Autosave, Check, Policy, SnapshotSettings, Trust};
+use gate::policy::{Check, Policy, SnapshotSettings, Trust};
 use journal::{Journal, Reading};
 use sha2::{Digest as _, Sha256};
 use text::hexadecimal;
@@ -18,8 +18,6 @@ pub struct Standing {
     pub ignored: Vec<Check>,
     /// Its wish for a snapshot at the start of every turn is among that.
     pub ignores_snapshots: bool,
-    /// The same for what would be saved, where it is anything else than the user's own configuration has.
-    pub ignored_autosave: Option<Box<Autosave>>,
 }
 
 impl Standing {
@@ -27,25 +25,16 @@ impl Standing {
     pub fn new(trust: journal::Trust, texts: &PolicyTexts, policy: &Policy) -> Self {
         let all = policy.checks.with(Trust::Given).cloned().unwrap_or_default();
         if trust == journal::Trust::Trusted {
-            return Self {
-                trust,
-                allowed: all,
-                ignored: Vec::new(),
-                ignores_snapshots: false,
-                ignored_autosave: None,
-            };
+            return Self { trust, allowed: all, ignored: Vec::new(), ignores_snapshots: false };
         }
         let users = policy_of_user(texts);
         let wants = |policy: &Policy| {
             policy.snapshot.with(Trust::Given).is_some_and(|settings| settings.at_turn_start)
         };
         let ignores_snapshots = wants(policy) && !users.as_ref().is_some_and(wants);
-        let wanted = policy.autosave.with(Trust::Given);
-        let own = users.as_ref().and_then(|users| users.autosave.with(Trust::Given));
-        let ignored_autosave = wanted.filter(|_| wanted != own).cloned().map(Box::new);
         let allowed = users.and_then(|users| users.checks.with(Trust::Given).cloned()).unwrap_or_default();
         let ignored = all.into_iter().filter(|check| !allowed.contains(check)).collect();
-        Self { trust, allowed, ignored, ignores_snapshots, ignored_autosave }
+        Self { trust, allowed, ignored, ignores_snapshots }
     }
 
     /// One word for JSON and for people.
@@ -73,7 +62,7 @@ pub fn of_file_or_unknown(journal: Option<&mut Journal>, texts: &PolicyTexts) ->
     read.and_then(Result::ok).unwrap_or(journal::Trust::Unknown)
 }
 
-/// The settings for snapshots that are taken without being asked for; `None` if the texts are broken.
+/// The settings of snapshots; `None` if the texts are broken.
 pub fn snapshot_settings(trust: journal::Trust, texts: &PolicyTexts) -> Option<SnapshotSettings> {
     let policy = match trust {
         journal::Trust::Trusted => texts.load().ok(),

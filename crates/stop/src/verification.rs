@@ -8,9 +8,9 @@ use change_set::{BytePath, Change, ChangeSet, ChangedFile, How, Scope};
 use changes::{Compared, GitProgram, NamedCommit, Repository, Request};
 use contents::Nature;
 use gate::policy::Policy;
-use gate::{ActionState, Changes, ContentProof, FileStanding, Inputs, RecordedCall, Verdict};
+use gate::{ActionState, Changes, ContentProof, FileStanding, Inputs, RecordedCall, Strength, Verdict};
 use jiff::Timestamp;
-use journal::{FileVersion, Journal, JournalError, NO_FILE, NewProof, Standing};
+use journal::{FileVersion, Journal, JournalError, NO_FILE, NewProof, ProvenBy, Standing};
 use outputs::Shown;
 use transcript::{Call, CommandOutput, Kind, Options, Outcome};
 
@@ -71,6 +71,8 @@ pub struct FoundProof {
     pub agent: Option<String>,
     /// The commit whose attestation says so; `None` if this machine saw the run.
     pub attested_in: Option<String>,
+    /// What was done, if that says less than the package's own way to verify.
+    pub weak: Option<Strength>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -97,6 +99,11 @@ struct FileToVerify {
     version: FileVersion,
     /// The id of what it was before; `None` if it was not there.
     before: Option<String>,
+}
+
+/// A file whose content has no id, so that nothing can have proven it.
+fn unread(path: &BytePath) -> FileVersion {
+    FileVersion { path: path.clone(), content: String::new(), size: 0, modified_ns: 0 }
 }
 
 impl VerifiedPlace<'_> {
@@ -152,11 +159,23 @@ impl VerifiedPlace<'_> {
             let FileVersion { path: bytes, content, .. } = versions.get(path)?;
             let found = |command: &str, at: String, agent: Option<String>, attested_in: Option<String>| {
                 let (path, content, action) = (bytes.clone(), content.clone(), action.to_owned());
-                FoundProof { path, content, action, command: command.to_owned(), at, agent, attested_in }
+                let weak = None;
+                FoundProof {
+                    path,
+                    content,
+                    action,
+                    command: command.to_owned(),
+                    at,
+                    agent,
+                    attested_in,
+                    weak,
+                }
             };
             let seen = known.get(&(path.to_owned(), action.to_owned())).and_then(|standing| {
                 let agent = standing.session.as_ref().map(|session| session.agent.clone());
-                Some(found(&standing.proof.as_ref()?.command, standing.since.to_string(), agent, None))
+                let weak = standing.weak.as_deref().and_then(Strength::of_name);
+                let proof = found(&standing.proof.as_ref()?.command, standing.since.to_string(), agent, None);
+                Some(FoundProof { weak, ..proof })
             });
             seen.or_else(|| {
                 let key =
@@ -238,13 +257,9 @@ impl VerifiedPlace<'_> {
             _ => BTreeMap::new(),
         };
         let mut disk = disk_of(self.repository, set.head.as_deref());
-        let candidate = |path: &&BytePath| {
-            let unread =
-                || FileVersion { path: (*path).clone(), content: String::new(), size: 0, modified_ns: 0 };
-            FileToVerify {
-                version: version(&mut disk, path).unwrap_or_else(unread),
-                before: before.remove(*path),
-            }
+        let candidate = |path: &&BytePath| FileToVerify {
+            version: version(&mut disk, path).unwrap_or_else(|| unread(path)),
+            before: before.remove(*path),
         };
         Ok(asked.iter().map(candidate).collect())
     }
@@ -255,6 +270,9 @@ impl VerifiedPlace<'_> {
         // The content of a submodule is its own repository's affair.
         let asked = asked.filter(|change| change.new_side().is_none_or(|(mode, _)| mode != "160000"));
         let candidate = |change: &changes::TreeChange| {
+            if change.is_unmerged() {
+                return FileToVerify { version: unread(&change.path), before: None };
+            }
             let content = change.new_side().map_or(NO_FILE, |(_, id)| id).to_owned();
             let version = FileVersion { path: change.path.clone(), content, size: 0, modified_ns: 0 };
             FileToVerify { version, before: change.old_side().map(|(_, id)| id.to_owned()) }
@@ -337,11 +355,11 @@ impl VerifiedPlace<'_> {
         let verdict = self.judge(&candidates, vec![call], run.cwd);
         let versions: BTreeMap<String, &FileVersion> =
             candidates.iter().map(|one| (one.version.path.to_string(), &one.version)).collect();
-        let proven: Vec<(&FileVersion, &str)> = verdict
+        let proven: Vec<(&FileVersion, &FileStanding)> = verdict
             .standings
             .iter()
             .filter(|standing| matches!(standing.proof, ContentProof::Proven(_)))
-            .filter_map(|standing| Some((*versions.get(&standing.path)?, standing.action.as_str())))
+            .filter_map(|standing| Some((*versions.get(&standing.path)?, standing)))
             .collect();
         if proven.is_empty() {
             let open = verdict.actions.iter().filter(|action| action.state == ActionState::Required);
@@ -351,15 +369,15 @@ impl VerifiedPlace<'_> {
             });
         }
         let mut files: BTreeMap<String, usize> = BTreeMap::new();
-        for (_, action) in &proven {
-            *files.entry((*action).to_owned()).or_default() += 1;
+        for (_, FileStanding { action, .. }) in &proven {
+            *files.entry(action.clone()).or_default() += 1;
         }
         journal.write(|writing| {
             let repository = writing.see_repository(&self.repository.common_dir)?;
             let mut proof = None;
-            for (version, action) in &proven {
+            for (version, FileStanding { action, weak, .. }) in &proven {
                 let standings = writing.standings(repository, &version.path, &version.content)?;
-                if standings.iter().any(|one| one.action == *action && one.proof.is_some()) {
+                if standings.iter().any(|one| one.action == *action && says_as_much(one, *weak)) {
                     continue;
                 }
                 let new = NewProof { at: run.ended, session: None, verdict: None, command: run.command };
@@ -368,7 +386,8 @@ impl VerifiedPlace<'_> {
                     None => writing.add_proof(&new)?,
                 };
                 proof = Some(id);
-                writing.prove(repository, version, action, (id, None, run.ended))?;
+                let by = ProvenBy { proof: id, turn: None, at: run.ended, weak: weak.map(Strength::name) };
+                writing.prove(repository, version, action, by)?;
             }
             Ok(())
         })?;
@@ -394,6 +413,12 @@ impl VerifiedPlace<'_> {
             .filter(|one| one.version.modified_ns < began && !one.version.content.is_empty());
         Ok(clean.chain(settled).collect())
     }
+}
+
+/// Whether what is known of a content is at least what a run says of it.
+fn says_as_much(known: &Standing, weak: Option<Strength>) -> bool {
+    let known_weak = known.weak.as_deref().and_then(Strength::of_name);
+    known.proof.is_some() && known_weak.is_none_or(|known| weak.is_some_and(|weak| weak <= known))
 }
 
 /// A command that a person ran, and that succeeded.

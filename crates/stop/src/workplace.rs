@@ -18,7 +18,11 @@ pub struct Workplace {
 impl Workplace {
     /// `user_file` is the user's own configuration.
     pub fn find(cwd: &Path, user_file: Option<&Path>) -> Self {
-        let repository = Repository::discover(cwd).ok();
+        let repository = match Repository::discover(cwd) {
+            // The shell went into `.git`, or into what looks like a bare repository: the work is done in the tree around it.
+            Err(changes::Error::NoWorkTree { .. }) => tree_around(cwd),
+            found => found.ok(),
+        };
         let root = match &repository {
             Some(repository) => Some(repository.root.clone()),
             None => policy_folder(cwd),
@@ -36,6 +40,11 @@ impl Workplace {
     pub fn is_switched_off(&self) -> bool {
         self.found.policy.as_ref().is_some_and(PolicyTexts::is_switched_off)
     }
+}
+
+fn tree_around(cwd: &Path) -> Option<Repository> {
+    let real = fs_err::canonicalize(cwd).ok()?;
+    real.ancestors().find_map(|folder| Repository::discover(folder).ok())
 }
 
 /// Where there is no repository, a policy may still lie in the folder or above it. Only the user's own: anybody could

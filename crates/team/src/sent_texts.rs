@@ -46,7 +46,8 @@ impl TextFilter {
     }
 
     pub(crate) fn commands<'a>(&self, commands: impl Iterator<Item = &'a str>, root: &Path) -> Vec<String> {
-        commands.take(MOST_COMMANDS).map(|command| self.passed(command, root)).collect()
+        let passed = |command| text::shortened(&self.look.public_command(command, root), LONGEST);
+        commands.take(MOST_COMMANDS).map(passed).collect()
     }
 
     pub(crate) fn paths(&self, paths: &[String], root: &Path) -> Vec<String> {

@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use crate::visible;
+
 /// `1 file`, `2 files`, `2 processes`.
 pub fn counted(number: usize, noun: &str) -> String {
     match number {
@@ -11,10 +13,11 @@ pub fn counted(number: usize, noun: &str) -> String {
     }
 }
 
-/// Names in backticks: three, and how many more.
+/// Names in backticks: three, and how many more. Each stays on its line, whatever is in it.
 pub fn listed<Name: Display>(names: impl IntoIterator<Item = Name>) -> String {
     const MOST: usize = 3;
-    let mut names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    let mut names: Vec<String> =
+        names.into_iter().map(|name| format!("`{}`", visible(&name.to_string()))).collect();
     let more = names.len().saturating_sub(MOST);
     names.truncate(MOST);
     match (more, names.split_last()) {
@@ -35,6 +38,7 @@ mod tests {
             ["", "a", "ab", "abc", "abcde"].map(|names| listed(names.chars())),
             ["", "`a`", "`a` and `b`", "`a`, `b` and `c`", "`a`, `b`, `c` and 2 more"]
         );
+        assert_eq!(listed(["a`)\n\n1. b", "c\u{1b}[1m"]), "`a`)⏎⏎1. b` and `c␛[1m`");
         assert_eq!((counted(2, "process"), counted(0, "file")), ("2 processes".into(), "0 files".into()));
     }
 }

@@ -14,6 +14,7 @@ mod shell_quoting;
 mod shortening;
 mod size;
 mod table;
+mod visible;
 mod width;
 mod word_finder;
 
@@ -30,6 +31,7 @@ pub use shell_quoting::{command_line, shell_word};
 pub use shortening::{first_characters, head, shortened, shortened_inside, shortened_to_bytes, tail};
 pub use size::{parse_size, size_in_words};
 pub use table::{Cell, Column, Table};
+pub use visible::{visible, visible_lines};
 pub use width::{fit, wrap, wrap_behind};
 pub use word_finder::WordFinder;
 

@@ -72,6 +72,12 @@ impl FileEdit {
         Self { nature: nature.into(), ..Self::written(path, None, content) }
     }
 
+    /// The hash that an edit of a whole file has if it leaves this text behind.
+    pub fn hash_of_whole(text: &str) -> Option<TextHash> {
+        let literal = serde_json::to_string(text).ok()?;
+        Some(TextHash::of(inner(&literal)))
+    }
+
     fn hashed(path: &str, nature: EditNature, before: &str, after: &str, whole: bool) -> Self {
         let (before, after) = (Some(TextHash::of(before)), Some(TextHash::of(after)));
         Self { path: path.to_owned(), nature, before, after, whole, ending: None }
@@ -180,6 +186,8 @@ mod tests {
         assert!(there.whole && there.before != there.after);
         let overwritten = FileEdit::written("a.py", Some(&changed), &first);
         assert_eq!(overwritten.after, there.before);
+        assert_eq!(FileEdit::hash_of_whole("a = 1\nb = 2\n"), there.before);
+        assert_eq!(FileEdit::hash_of_whole("a = 1\nb = 3\n"), there.after);
     }
 
     /// W5: the part alone does not say that it stands in a docstring; the file does.

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use text::visible;
+
 use crate::model::{Call, Outcome, Reading};
 
 /// One line a call, a paragraph a message. Control characters are made visible: the text comes from programs.
@@ -47,41 +49,4 @@ fn call_line(call: &Call) -> String {
         line.push_str(" (stopped by the user)");
     }
     line
-}
-
-/// Text without control characters: a newline shows as `⏎`, an escape as `␛`, so that nothing a program
-/// printed can move the cursor or hide a line.
-pub fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for character in text.trim_end().chars() {
-        match character {
-            '\n' => shown.push('⏎'),
-            '\t' => shown.push(' '),
-            '\r' => {}
-            '\u{0}'..='\u{1f}' => {
-                shown.push(
-                    char::from_u32(0x2400 + u32::from(character)).unwrap_or(char::REPLACEMENT_CHARACTER),
-                );
-            }
-            '\u{7f}'..='\u{9f}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}' => {
-                shown.push(char::REPLACEMENT_CHARACTER);
-            }
-            character => shown.push(character),
-        }
-    }
-    shown
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_printed_can_steer_a_terminal() {
-        assert_eq!(visible("a\nb\t\u{1b}[2Jc\r\u{202e}d\u{9b}\n"), "a⏎b ␛[2Jc\u{fffd}d\u{fffd}");
-    }
 }

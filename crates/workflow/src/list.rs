@@ -80,9 +80,10 @@ impl StateDirectory {
         let (mut listed, mut unreadable) = (Vec::new(), Vec::new());
         for stem in if self.exists() { self.stems()? } else { Vec::new() } {
             let problem = match self.load_file(&stem) {
-                Ok(Loaded { workflow: Some(workflow), .. }) => {
-                    listed.push(Listed { stem, workflow });
-                    continue;
+                // A damaged one is reported, also where its last save takes its place.
+                Ok(Loaded { workflow: Some(workflow), warnings, .. }) => {
+                    listed.push(Listed { stem: stem.clone(), workflow });
+                    warnings.iter().find(|warning| warning.is_damage()).map(ToString::to_string)
                 }
                 Ok(Loaded { warnings, .. }) => warnings.first().map(ToString::to_string),
                 Err(error) => Some(error.to_string()),

@@ -10,7 +10,7 @@ use std::time::Duration;
 use changes::Repository;
 use clap::Args;
 use jiff::Timestamp;
-use journal::{FileVersion, Journal, NewProof, OpenFor};
+use journal::{FileVersion, Journal, NewProof, OpenFor, ProvenBy};
 
 use super::hook::{HookBench, ProcessCost, in_turns, measure, repository};
 use super::records::{MEGABYTE, Records};
@@ -227,7 +227,7 @@ fn fill(
         let turn = writing.open_turn(&turn)?.id;
         for (number, version) in versions.iter().enumerate() {
             match number < proven {
-                true => writing.prove(id, version, ACTION, (proof, None, at))?,
+                true => writing.prove(id, version, ACTION, ProvenBy { proof, turn: None, at, weak: None })?,
                 false => writing.leave_unproven(id, version, ACTION, (turn, at))?,
             }
         }

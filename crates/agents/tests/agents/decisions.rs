@@ -171,3 +171,25 @@ fn t4_what_an_agent_is_told_is_known_again() {
         assert!(Payload::parse(Agent::Gemini, back.as_bytes()).unwrap().is_own_text());
     }
 }
+
+/// Names of files, outputs and what an agent said stand in our texts: nothing of it reaches a terminal as a command. Our own lines stay.
+#[test]
+fn no_control_character_leaves_in_any_answer() {
+    let text = || "1. a\u{1b}]0;pwn\u{7}\r\n2. b\u{9b}\u{202e}c\u{e0041}".to_owned();
+    let shown = "1. a␛]0;pwn␇\\n2. b\u{fffd}\u{fffd}c\u{fffd}";
+    let start = Event::SessionStart { source: "startup".to_owned() };
+    for (answer, event) in [
+        (Answer::Notify { to_person: text() }, Event::Stop),
+        (Answer::Hold { to_agent: text(), to_person: Some(text()) }, Event::Stop),
+        (Answer::Context { to_agent: text(), to_person: text() }, start),
+    ] {
+        for agent in Agent::ALL {
+            for form in [HoldForm::Block, HoldForm::Context] {
+                let Some(line) = answer.render(agent, &event, form) else { continue };
+                let found = [shown, "\\u00"].map(|part| line.matches(part).count().min(1));
+                let controls = line.chars().filter(|letter| letter.is_control()).count();
+                assert_eq!((found, controls), ([1, 0], 0), "{agent:?}: {line}");
+            }
+        }
+    }
+}

@@ -11,6 +11,8 @@ const LONGEST_SPACE: usize = 32;
 const LONGEST_VALUE: usize = 2048;
 /// How a header says that a secret follows.
 const SCHEMES: [&[u8]; 5] = [b"bearer ", b"basic ", b"token ", b"digest ", b"apikey "];
+/// Behind the name of a variable, its default is looked for in so much of its block.
+const LONGEST_BLOCK: usize = 600;
 /// Words between what a sentence names and its value: `the password of the test server is`.
 const MOST_WORDS_BETWEEN: usize = 5;
 
@@ -112,22 +114,44 @@ impl<'a> Reader<'a> {
     }
 
     /// `name = value`, `"name": "value"`, `name["key"] = 'value'`, `<name>value<`, `name: Type = "value"`,
-    /// `("name", "value")`, `name: X` with `value: Y`.
+    /// `("name", "value")`, `name: X` with `value: Y`, `variable "name" { default = "value" }`.
     fn assigned(self) -> Option<Placed> {
         let closed = self.skip(4, |byte| matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b']' | b'*'));
-        let is_closed = closed.at > self.at;
+        // What ends a path in a list names a file, and not what comes next.
+        let name = self.at - run_before(self.content, self.at, LONGEST_NAME, is_of_name);
+        let is_of_path = name.checked_sub(1).and_then(|before| self.content.get(before)) == Some(&b'/');
+        let is_closed = closed.at > self.at && !is_of_path;
         let sign = closed.spaces();
         let assigned = [&b":="[..], b"=>", b"==", b"=", b":", b">"]
             .into_iter()
             .find(|sign_of| sign.starts_with(sign_of));
-        let Some(written) = assigned else { return sign.listed(is_closed) };
+        let Some(written) = assigned else {
+            let block = || sign.block().filter(|_| is_closed);
+            return block().or_else(|| sign.listed(is_closed));
+        };
         let value = sign.ahead(written.len()).spaces();
         let typed =
             value.skip(32, |byte| byte.is_ascii_alphanumeric() || b"&_<>[]|'?".contains(&byte)).spaces();
         if written == b":" && typed.at > value.at && typed.starts_with(b"=") && !typed.starts_with(b"==") {
             return typed.ahead(1).spaces().value();
         }
-        value.value().or_else(|| closed.listed(is_closed))
+        value.value().or_else(|| value.block()).or_else(|| closed.listed(is_closed))
+    }
+
+    /// What the block that begins here says the value is if nobody says another.
+    fn block(self) -> Option<Placed> {
+        let inside = self.rest().strip_prefix(b"{")?;
+        let inside = inside.get(..inside.len().min(LONGEST_BLOCK)).unwrap_or_default();
+        let inside = inside.split(|byte| *byte == b'}').next()?;
+        [&b"default"[..], b"value"].into_iter().find_map(|key| {
+            memchr::memmem::find_iter(inside, key).find_map(|at| {
+                let is_part =
+                    at.checked_sub(1).and_then(|at| inside.get(at)).is_some_and(|byte| is_of_name(*byte));
+                let sign = self.ahead(1 + at + key.len()).skip(1, |byte| byte == b'"').spaces();
+                let is_value = !is_part && (sign.starts_with(b":") || sign.starts_with(b"="));
+                is_value.then(|| sign.ahead(1).spaces().value())?
+            })
+        })
     }
 
     /// The next text of a list, or the `value` that goes with the `name`.

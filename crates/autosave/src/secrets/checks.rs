@@ -4,6 +4,7 @@
 use super::assignment::{Assignment, Place};
 use super::hidden_text::base64;
 use super::secret_name::SecretName;
+use super::unguessable::unguessable_bits;
 
 pub(super) type Check = fn(&[u8], &[u8]) -> bool;
 
@@ -67,13 +68,25 @@ pub(super) fn password_in_url(whole: &[u8], password: &[u8]) -> bool {
     let is_example = host.contains("example.") || host.ends_with(".test") || host.ends_with(".invalid");
     let is_here = HERE.split(' ').any(|here| here == host) || is_example || !host.contains('.');
     let is_user = password.eq_ignore_ascii_case(user.as_bytes());
-    let is_open = is_here && !is_random(password);
+    // Of a database on one's own machine, only one that nobody would type.
+    let is_open =
+        is_here && !is_random(password) && !is_marked(password, SecretName::Password, Place::Sentence);
     !is_open && !is_user && !is_placeholder(password) && password.len() >= 6
 }
 
 /// What is given to a program as a password.
 pub(super) fn given(_: &[u8], password: &[u8]) -> bool {
-    is_random(password) || is_chosen(password)
+    let is_reference = password.starts_with(b"$");
+    !is_reference
+        && (is_random(password)
+            || is_chosen(password)
+            || is_marked(password, SecretName::Password, Place::Bare))
+}
+
+/// `https://TOKEN@host`. What a client reports errors to with is shown to everybody.
+pub(super) fn user_in_url(whole: &[u8], user: &[u8]) -> bool {
+    let host = whole.rsplit(|byte| *byte == b'@').next().unwrap_or_default().to_ascii_lowercase();
+    is_random(user) && memchr::memmem::find(&host, b"sentry").is_none()
 }
 
 /// A value that stands where a secret stands, and looks like one.
@@ -91,9 +104,35 @@ pub(super) fn assigned(assignment: &Assignment<'_>) -> bool {
     match name {
         SecretName::Perhaps => is_random(value) && longest_part(value) >= 20,
         SecretName::Token if place == Place::Sentence => is_random(value) && value.len() >= 16,
-        SecretName::Token => is_random(value) || is_chosen(value),
-        SecretName::Password => is_random(value) || is_chosen(value) || is_shuffled(value),
+        SecretName::Token => is_random(value) || is_chosen(value) || is_marked(value, name, place),
+        SecretName::Password => {
+            is_random(value) || is_chosen(value) || is_shuffled(value) || is_marked(value, name, place)
+        }
     }
+}
+
+/// Less has to be unguessable of a value if a name marks it as a secret: less of a password, which people choose, than
+/// of a token, a name that parsers use too; and less in quotes than where it may be an expression or a sentence.
+fn is_marked(value: &[u8], name: SecretName, place: Place) -> bool {
+    let (least, of_letters) = match (name, place) {
+        (SecretName::Password, Place::Quoted) => (25.0, 45.0),
+        (SecretName::Password, Place::Bare) => (30.0, 55.0),
+        (SecretName::Password, Place::Sentence) => (40.0, 70.0),
+        (SecretName::Token, Place::Quoted) => (45.0, 70.0),
+        (SecretName::Token, Place::Bare) => (50.0, 80.0),
+        (SecretName::Token, Place::Sentence) | (SecretName::Perhaps, _) => return false,
+    };
+    let is_reference = value.first().is_some_and(|byte| b"$%<{&*@".contains(byte));
+    let least = if value.iter().any(u8::is_ascii_digit) { least } else { of_letters };
+    (8..=256).contains(&value.len())
+        && value.iter().all(u8::is_ascii_graphic)
+        && value.iter().any(u8::is_ascii_alphabetic)
+        && !is_reference
+        && !is_placeholder(value)
+        // Names of secrets are listed one after the other.
+        && SecretName::of(value).is_none()
+        && entropy(value) >= 2.3
+        && (unguessable_bits(value) >= least || (is_uuid(value) && entropy(value) >= 3.0))
 }
 
 /// Random enough, and no word, path, hash or id.

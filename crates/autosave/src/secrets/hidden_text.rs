@@ -1,5 +1,9 @@
-//! Texts that a file has in another form: a text in pieces on several lines, put together, and base64, decoded. A secret in
-//! one of them is as readable as any other.
+//! Texts that a file has in another form: a text in pieces, on one line or on several, put together, and base64, decoded. A
+//! secret in one of them is as readable as any other.
+
+use std::sync::OnceLock;
+
+use regex::bytes::Regex;
 
 /// Longer ones are looked at in parts.
 const LONGEST: usize = 64 * 1024;
@@ -30,8 +34,20 @@ impl HiddenText {
 pub(super) fn hidden_texts(content: &[u8]) -> Vec<HiddenText> {
     let lines: Vec<&[u8]> = content.split(|byte| *byte == b'\n').collect();
     let mut texts = joined(&lines);
+    texts.extend(joined_on_line(&lines));
     texts.extend(decoded(&lines));
     texts
+}
+
+/// `"abc" + "def"` on one line.
+fn joined_on_line(lines: &[&[u8]]) -> Vec<HiddenText> {
+    static JOINT: OnceLock<Option<Regex>> = OnceLock::new();
+    let pattern = r#"(?-u)["'`]\s{0,8}(?:\+|\.\.?|&)\s{0,8}["'`]"#;
+    let Some(joint) = JOINT.get_or_init(|| Regex::new(pattern).ok()) else { return Vec::new() };
+    let lines = lines.iter().enumerate().filter(|(_, line)| line.len() <= LONGEST && joint.is_match(line));
+    lines
+        .map(|(index, line)| HiddenText::new(index + 1, joint.replace_all(line, &b""[..]).into_owned()))
+        .collect()
 }
 
 /// How a line goes on in the next one.

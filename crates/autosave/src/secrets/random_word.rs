@@ -7,9 +7,14 @@ use std::sync::OnceLock;
 use regex::{Captures, Regex};
 
 use super::checks::switches;
+use super::unguessable::unguessable_bits;
 
-/// Shorter ones are names and numbers of versions.
+/// Shorter ones are names and numbers of versions, unless they are like a generated password.
 const SHORTEST: usize = 12;
+const SHORTEST_GENERATED: usize = 8;
+
+/// So much of a shorter one has to be unguessable.
+const UNGUESSABLE: f64 = 38.0;
 
 /// A part of digits and letters in groups: a licence, a code for emergencies, an id.
 const SHORTEST_GROUP: usize = 4;
@@ -69,7 +74,7 @@ fn is_marked(word: &str) -> bool {
 
 fn without_unmarked_words<'a>(text: &'a str, shown: &str) -> Cow<'a, str> {
     static WORD: OnceLock<Option<Regex>> = OnceLock::new();
-    let Some(pattern) = WORD.get_or_init(|| Regex::new(r"[A-Za-z0-9_+/=.~-]{12,}").ok()) else {
+    let Some(pattern) = WORD.get_or_init(|| Regex::new(r"[A-Za-z0-9_+/=.~-]{8,}").ok()) else {
         return Cow::Borrowed(text);
     };
     pattern.replace_all(text, |found: &Captures<'_>| {
@@ -99,8 +104,11 @@ fn is_random(piece: &str) -> bool {
 }
 
 fn is_random_part(part: &str) -> bool {
-    if part.len() < SHORTEST || is_commit(part) {
+    if is_commit(part) {
         return false;
+    }
+    if part.len() < SHORTEST {
+        return part.len() >= SHORTEST_GENERATED && is_generated(part);
     }
     let count = |is: fn(&u8) -> bool| part.bytes().filter(&is).count();
     let (digits, letters) = (count(u8::is_ascii_digit), count(u8::is_ascii_alphabetic));
@@ -108,6 +116,13 @@ fn is_random_part(part: &str) -> bool {
     // A time such as 20260131T120000Z has two letters, and a name has its digits in one place.
     let is_mixed = (digits >= 2 && takes_turns >= 3) || (digits == 1 && takes_turns >= 5);
     (is_mixed && letters >= 3 && !is_words(part)) || takes_turns * 2 >= part.len()
+}
+
+/// Letters of both sizes and digits in no order: `Xk9vP2mQ`.
+fn is_generated(part: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| part.bytes().any(|byte| is(&byte));
+    let is_of_all = [u8::is_ascii_digit, u8::is_ascii_uppercase, u8::is_ascii_lowercase].into_iter().all(has);
+    is_of_all && unguessable_bits(part.as_bytes()) >= UNGUESSABLE
 }
 
 fn is_mixed(part: &str) -> bool {
@@ -154,6 +169,7 @@ mod tests {
                 "packages/website/source/assets/images/….svg",
             ),
             ("at d41d8cd98f00b204e9800998ecf8427e00000000.", "at d41d8cd98f…."),
+            ("user admin and RV5IfLBcbf please, not WebGL2View", "user admin and … please, not WebGL2View"),
             ("log in with l9cDo#!GbVMs please", "log in with … please"),
             ("conf/dH2Sa%JeY^60bR", "conf/…"),
             ("(kT%m97k!Mcy1yl4Ae)", "(…)"),

@@ -1,8 +1,13 @@
 //! Files that are secrets as a whole, by the names that programs look for them under. What such a file holds is not
 //! asked, with two exceptions: an empty one has nothing to hide, and a `.pem` may hold a certificate or parameters, which are public.
+//! A file that is nothing but one value is marked by its name as a variable is: `config/master.key`, `secrets/db_password`.
 
 use change_set::BytePath;
 use memchr::memmem;
+
+use super::assignment::{Assignment, Place};
+use super::checks;
+use super::secret_name::SecretName;
 
 pub(super) const KIND: &str = "secret-file";
 
@@ -37,6 +42,9 @@ const ENDINGS: &[&str] = &["pem", "p12", "pfx", "jks", "keystore", "kdbx", "ppk"
 const SHOWN: &[&str] =
     &["example", "examples", "sample", "template", "tmpl", "dist", "defaults", "default", "schema"];
 
+/// Of a file that is one value.
+const LONGEST_VALUE: usize = 1024;
+
 pub(super) fn is_secret(path: &BytePath, content: &[u8]) -> bool {
     let name = |part: Option<&std::ffi::OsStr>| {
         part.and_then(|name| name.to_str()).map(str::to_lowercase).unwrap_or_default()
@@ -65,6 +73,19 @@ pub(super) fn is_secret(path: &BytePath, content: &[u8]) -> bool {
         && memmem::find(content, b"\"service_account\"").is_some()
         && memmem::find(content, b"\"private_key\"").is_some();
     (is_named && !is_public && says_something(content)) || is_service_account
+}
+
+/// Whether the content is one value, of which the name of the file says that it is a secret.
+pub(super) fn is_one_secret(path: &BytePath, content: &[u8]) -> bool {
+    let file = path.as_path().file_name().and_then(|name| name.to_str()).map(str::to_lowercase);
+    let file = file.unwrap_or_default();
+    let value = content.trim_ascii();
+    let stem = file.rsplit_once('.').map_or(file.as_str(), |(stem, _)| stem);
+    let name = SecretName::of(file.as_bytes()).or_else(|| SecretName::of(stem.as_bytes()));
+    let is_one = value.len() <= LONGEST_VALUE && value.iter().all(u8::is_ascii_graphic);
+    name.is_some_and(|name| {
+        is_one && checks::assigned(&Assignment { name, place: Place::Quoted, value, at: 0 })
+    })
 }
 
 /// More than comments and empty lines.

@@ -17,7 +17,7 @@ pub(super) struct Shape {
     pub(super) kind: &'static str,
     /// In small letters; one of them must occur, in any case, or the pattern is not tried.
     pub(super) keywords: &'static [&'static str],
-    /// Its first group is the secret; without one, all of it.
+    /// The group that matches is the secret; without one, all of it.
     pub(super) pattern: &'static str,
     pub(super) place: Where,
     pub(super) check: Check,
@@ -116,6 +116,22 @@ shapes! {
         "mongodb://", "mongodb+srv://", "redis://", "rediss://", "amqp://", "amqps://", "mssql://", "sqlserver://",
         "clickhouse://", "ftp://", "https://", "http://"]
         r#"(?i)\b(?:[a-z0-9+]{3,12})://[^\s:/@"'`<>]{0,60}:([^\s/@"'`<>$\{]{4,100})@[a-z0-9.\[\]:_-]{1,120}"#
-    "command-password": Text given ["mysql", "mariadb", "sshpass", "curl"]
-        r#"\b(?:(?:mysql[a-z]*|mariadb[a-z-]*|sshpass)\b[^\n|;&]{0,200}\s-p ?|curl\b[^\n|;&]{0,200}\s(?:-u|--user)[ =]?["']?[^\s:"']{1,60}:)["']?([^\s"'`$]{6,100})"#
+    "url-token": Text user_in_url ["https://", "http://"]
+        r#"(?i)\bhttps?://([^\s:/@"'`<>$\{\}]{20,200})@[a-z0-9.-]{3,120}"#
+    "command-password": Text given ["mysql", "mariadb", "sshpass", "curl", "redis-cli", "ldap", "mosquitto", "login",
+        " -u"]
+        r#"(?x)
+        \bcurl\b[^\n|;&]{0,200}\s(?:-u|--user)[\x20=]?'[^\s:']{1,60}:([^\s']{6,100})'
+        | (?:
+            \b(?:mysql[a-z]*|mariadb[a-z-]*|sshpass)\b[^\n|;&]{0,200}\s-p\x20?
+            | \b(?:redis-cli)\b[^\n|;&]{0,200}\s-a\x20?
+            | \bldap[a-z]+\b[^\n|;&]{0,200}\s-w\x20?
+            | \bmosquitto_[a-z]+\b[^\n|;&]{0,200}\s-P\x20?
+            # Whoever says who they are with -u says their password with -p.
+            | (?:\blogin\b|\s-u[\x20=]?[^\s]{1,60})\x20(?:[^\n|;&]{0,200}\s)?-p[\x20=]?
+            | \bcurl\b[^\n|;&]{0,200}\s(?:-u|--user)[\x20=]?["']?[^\s:"']{1,60}:
+        )
+        (?: '([^\s']{6,100})' | "([^\s"$`]{6,100})" | ["']?([^\s"'`$]{6,100}) )"#
+    "sql-password": Text given ["identified"]
+        r#"(?i)\bidentified\s{1,8}(?:with\s{1,8}\S{1,60}\s{1,8})?(?:by|as)\s{1,8}(?:password\s{1,8})?["']([^\s"']{6,100})["']"#
 }

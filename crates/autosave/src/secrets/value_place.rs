@@ -1,6 +1,8 @@
 //! Where on a line something stands that would be a secret, whatever it looks like: for texts that leave the machine and
 //! lose nothing worth having if the rest of the line is left out.
 
+use std::net::Ipv4Addr;
+
 use super::assignment::{Assignment, Place};
 use super::other_languages;
 use super::secret_name::{KEYWORDS, SecretName};
@@ -11,6 +13,7 @@ pub(super) fn value_place(line: &str) -> Option<usize> {
     let hits = KEYWORDS.iter().flat_map(|word| small.match_indices(word).map(|(at, _)| at));
     let assigned = hits.filter_map(|at| assigned(line.as_bytes(), at));
     let found = assigned.chain(in_address(line)).chain(of_options(line)).chain(of_login(line));
+    let found = found.chain(named_behind(line));
     found.chain(of_bearer(line, &small)).chain(other_languages::value_place(line)).min()
 }
 
@@ -101,6 +104,90 @@ fn words_to_colon(rest: &[u8]) -> Option<usize> {
     (gap > 0 && !is_word && !value.contains(&b'/')).then_some(colon + 1 + gap)
 }
 
+/// `use swordfish as the password`, `hunter22 is the password`
+fn named_behind(line: &str) -> Option<usize> {
+    const NAMES_NOTHING: [&str; 14] = [
+        "it", "this", "that", "these", "those", "them", "one", "which", "what", "he", "she", "you", "here",
+        "there",
+    ];
+    const GOES_ON: [&str; 12] =
+        ["for", "of", "on", "in", "to", "and", "then", "please", "when", "at", "there", "here"];
+    let words: Vec<&str> = line.split_whitespace().collect();
+    words.iter().enumerate().find_map(|(at, link)| {
+        if !matches!(*link, "as" | "is") {
+            return None;
+        }
+        let mut behind = words.get(at + 1..)?.iter().take(MOST_BEFORE_NAME);
+        let name = behind.position(|word| {
+            matches!(SecretName::of(bare(word).as_bytes()), Some(SecretName::Password | SecretName::Token))
+        })?;
+        let name = at + 1 + name;
+        let is_over =
+            words.get(name).is_some_and(|word| word.ends_with(|end: char| end.is_ascii_punctuation()))
+                || words.get(name + 1).is_none_or(|next| GOES_ON.contains(&bare(next)));
+        let value = words.get(at.checked_sub(1)?)?;
+        let verb = at.checked_sub(2).and_then(|at| words.get(at)).map(|verb| verb.to_ascii_lowercase());
+        let is_given = *link == "as"
+            && verb.is_some_and(|verb| {
+                ["use", "using", "set", "enter", "type", "try", "with", "put"].contains(&&*verb)
+            })
+            && !NAMES_NOTHING.contains(&bare(value));
+        (is_over && (is_given || is_odd(value))).then(|| place_of(value, line))
+    })
+}
+
+/// `the`, and what kind of a password it is.
+const MOST_BEFORE_NAME: usize = 4;
+
+fn place_of(word: &str, line: &str) -> usize {
+    word.as_ptr() as usize - line.as_ptr() as usize
+}
+
+fn bare(word: &str) -> &str {
+    word.trim_matches(|letter: char| ".,;:!?()\"'`*".contains(letter))
+}
+
+/// More than a word of a sentence, which has small letters behind its first one and an apostrophe at most.
+fn is_odd(word: &str) -> bool {
+    let inner = bare(word).as_bytes();
+    inner.len() > 1 && !inner.iter().skip(1).all(|byte| byte.is_ascii_lowercase() || *byte == b'\'')
+}
+
+/// `the login is admin / swordfish`, `user admin and hunter22`, `as admin with password swordfish`: who somebody is, and
+/// how they prove it.
+fn of_user(words: &[&str]) -> Option<usize> {
+    const SAY_WHO: [&str; 6] = ["as", "user", "username", "account", "login", "with"];
+    const BETWEEN: [&str; 6] = ["the", "a", "my", "its", "is", "this"];
+    for (at, word) in words.iter().enumerate() {
+        let says = |word: &&str| SAY_WHO.contains(&bare(word).to_ascii_lowercase().as_str());
+        if !says(word) {
+            continue;
+        }
+        let is_between = |word: &&str| says(word) || BETWEEN.contains(&bare(word));
+        let mut next = at + 1;
+        while words.get(next).is_some_and(is_between) {
+            next += 1;
+        }
+        let link = words.get(next + 1).map(|link| link.trim_end_matches(':'));
+        let mut value = next + 2;
+        let is_pair = link == Some("/") || link == Some("|");
+        if !is_pair && !matches!(link, Some("and" | "with" | "pw" | "pass" | "password")) {
+            continue;
+        }
+        let is_name = |word: &&&str| {
+            ["the", "a", "is"].contains(&bare(word))
+                || SecretName::of(bare(word).as_bytes()) == Some(SecretName::Password)
+        };
+        let named = words.get(value..)?.iter().take_while(is_name).count();
+        value += named;
+        let is_named = named > 0 || link.and_then(|link| SecretName::of(link.as_bytes())).is_some();
+        if words.get(value).is_some_and(|word| is_pair || is_named || is_odd(word)) {
+            return Some(value);
+        }
+    }
+    None
+}
+
 /// `log in as user/password`, `connect with user:password`
 fn of_login(line: &str) -> Option<usize> {
     let small = line.to_ascii_lowercase();
@@ -108,15 +195,19 @@ fn of_login(line: &str) -> Option<usize> {
         .iter()
         .filter_map(|verb| small.find(verb))
         .min()?;
+    let words: Vec<&str> = line.get(verb..)?.split_whitespace().collect();
+    if let Some(value) = of_user(&words).and_then(|at| words.get(at)) {
+        return Some(place_of(value, line));
+    }
     let mut before = "";
-    for word in line.get(verb..)?.split_whitespace() {
+    for word in words {
         let is_pair = || {
             let mut parts = word.trim_matches(['"', '\'', '`']).split(['/', ':']);
             let is_name = |part: Option<&str>| part.is_some_and(|part| !part.is_empty());
             is_name(parts.next()) && is_name(parts.next()) && parts.next().is_none()
         };
         if matches!(before, "as" | "with" | "using" | "by" | "auth") && is_pair() {
-            return Some(word.as_ptr() as usize - line.as_ptr() as usize);
+            return Some(place_of(word, line));
         }
         before = word;
     }
@@ -130,14 +221,20 @@ fn in_address(line: &str) -> Option<usize> {
         parts.is_some_and(|(user, (password, host))| {
             let is_name = |name: &str| name.starts_with(|letter: char| letter.is_ascii_alphabetic());
             is_name(user.trim_start_matches(['"', '\'', '`', '(']))
-                && is_name(host)
+                && (is_name(host) || is_address(host))
                 && user != "npm"
                 && !password.is_empty()
                 && !password.contains('/')
         })
     });
-    let bare = bare.map(|word| word.as_ptr() as usize - line.as_ptr() as usize);
+    let bare = bare.map(|word| place_of(word, line));
     schemed(line).into_iter().chain(bare).min()
+}
+
+/// `10.0.0.5:22`, but no version.
+fn is_address(host: &str) -> bool {
+    let host = host.split([':', '/']).next().unwrap_or_default();
+    host.trim_end_matches(|letter: char| ".,;!?)'\"`".contains(letter)).parse::<Ipv4Addr>().is_ok()
 }
 
 fn schemed(line: &str) -> Option<usize> {
@@ -154,7 +251,7 @@ fn of_options(line: &str) -> Option<usize> {
         ["mysql", "mariadb", "sshpass", "mongo"].iter().any(|program| line.contains(program));
     let mut before = "";
     for word in line.split_whitespace() {
-        let at = word.as_ptr() as usize - line.as_ptr() as usize;
+        let at = place_of(word, line);
         let unquoted = word.trim_start_matches(['"', '\'']);
         let is_user = matches!(before, "-u" | "--user" | "--proxy-user" | "-U") && unquoted.contains(':');
         let is_password =
@@ -196,10 +293,18 @@ mod tests {
             ("passwords: Winter2031!", "passwords: "),
             ("password -> Winter2031!", "password -> "),
             ("use Bearer Falcon1018!", "use Bearer "),
-            ("the secret is LVWHQCXKNZEPSIWRJWAM", "the secret is "),
-            ("Passwort LVWHQCXKNZEPSIWRJWAM", "Passwort "),
+            ("the secret is LVWHQCXKNZEP", "the secret is "),
+            ("Passwort LVWHQCXKNZEP", "Passwort "),
+            ("use correct-horse-battery as the password", "use "),
+            ("use swordfish as the admin password.", "use "),
+            ("Hunter-22 is the password for it", ""),
+            ("the login is admin / RV5IfLBcbf", "the login is admin / "),
+            ("log in as admin with password correct-horse-battery", "log in as admin with password "),
+            ("Login with user admin and RV5IfLBcbf please", "Login with user admin and "),
+            ("login: user admin password swordfish", "login: user admin password "),
+            ("ssh admin:RV5IfLBcbf@10.0.0.5", "ssh "),
             ("my api key is ab12cd34ef", "my api key is "),
-            ("my api key is LVWHQCXKNZEPSIWRJWAM", "my api key is "),
+            ("my api key is LVWHQCXKNZEP", "my api key is "),
         ] {
             assert_eq!(value_place(line).and_then(|at| line.get(..at)), Some(kept), "{line}");
         }
@@ -215,6 +320,13 @@ mod tests {
             "install npm:react@latest and pnpm@9, clone git@host.dev:kim/app",
             "The bearer token is missing, see $TOKEN",
             "Rename the token STRING to TEXT",
+            "Use it as the password",
+            "use argon2 as the password hasher",
+            "Show the email as the token's subject",
+            "log in as admin and check the page",
+            "the login page is blue / green",
+            "log in with the new form",
+            "install jsr:std@1.2.3",
             "key = value parsing fails with comments",
             "The key is user_id_2 or src/a1/key2.rs",
         ] {

@@ -230,9 +230,10 @@ fn a_folder_that_leads_out_is_refused_and_a_missing_one_is_made() {
     symlink("real", root.join("in")).unwrap();
     fs_err::create_dir(root.join(".git")).unwrap();
     let update = |name: &str| notes::update(root, name, "new", &aside(root));
-    for name in ["out/NOTES.md", "out/deeper/NOTES.md", "dangling/NOTES.md", ".git/NOTES.md"] {
+    for name in ["out/NOTES.md", "out/deeper/NOTES.md", "dangling/NOTES.md"] {
         assert!(matches!(update(name), Err(NotesError::LeadsOut { .. })), "{name}");
     }
+    assert!(matches!(update(".git/NOTES.md"), Err(NotesError::InGit { .. })));
     assert_eq!(outside.path().read_dir().unwrap().count(), 0);
     assert_eq!(update("in/NOTES.md").unwrap().relative, BytePath::from("real/NOTES.md"));
     assert_eq!(update("docs/new/NOTES.md").unwrap().relative, BytePath::from("docs/new/NOTES.md"));

@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 use checkpoint::layout::Layout;
 use run::control;
 use run::engine;
+use run::event::What;
 use run::hold;
 use run::output::AbortOutput;
+use run::record::Tail;
 use run::runs;
 use run::state::StageState;
 
-use crate::error::{CommandError, ErrorKind};
+use crate::error::{CommandError, ErrorKind, Warning};
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
 use crate::run_project::{self, Index};
@@ -41,6 +43,8 @@ pub(crate) struct AbortArguments {
 
 /// The escalation takes half a minute at most.
 const LONGEST: Duration = Duration::from_secs(60);
+/// Whoever is alive sees a request much sooner.
+const SOON: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(50);
 
 pub(crate) fn run(arguments: &AbortArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
@@ -63,10 +67,18 @@ pub(crate) fn run(arguments: &AbortArguments, printer: &Printer) -> Result<ExitC
         return Err(CommandError::not_found(format!("`{stage}` is not running"))
             .hint(format!("`checkstone watch {}` shows what is", text::shell_word(layout.run()))));
     }
+    let mut supervisor = Supervisor::of(&layout);
     control::request_abort(&layout, stage)
         .map_err(|error| CommandError::of(ErrorKind::Failed, &error).hint_at_room(&error, "try again"))?;
     let began = Instant::now();
+    let mut has_warned = false;
     while began.elapsed() < LONGEST {
+        if began.elapsed() > SOON && !has_warned && !supervisor.has_reacted() {
+            has_warned = true;
+            let seconds = SOON.as_secs();
+            let told = format!("`{}` has not reacted for {seconds} s; it is waited for", layout.run());
+            printer.warning(supervisor.hints().into_iter().fold(Warning::new(told), Warning::hint));
+        }
         let goes_on = control::is_taken(&layout);
         if !goes_on || stage.map_or(Ok(false), |stage| is_over(&layout, stage))? {
             let record = run_project::record(&layout)?;
@@ -78,8 +90,55 @@ pub(crate) fn run(arguments: &AbortArguments, printer: &Printer) -> Result<ExitC
         }
         std::thread::sleep(LOOK);
     }
-    Err(CommandError::failed(format!("`{}` did not end within {} s", layout.run(), LONGEST.as_secs()))
-        .hint("run `checkstone abort` again to force it"))
+    let told = CommandError::failed(format!("`{}` did not end within {} s", layout.run(), LONGEST.as_secs()));
+    Err(match supervisor.has_reacted() {
+        true => told.hint("run `checkstone abort` again to force it"),
+        false => supervisor.hints().into_iter().fold(told, CommandError::hint),
+    })
+}
+
+/// The process that runs the run, as its record shows it.
+struct Supervisor {
+    events: Tail,
+    process: Option<u32>,
+    has_reacted: bool,
+}
+
+impl Supervisor {
+    /// Before it is asked for anything.
+    fn of(layout: &Layout) -> Self {
+        let mut supervisor = Self { events: Tail::new(&layout.events()), process: None, has_reacted: false };
+        supervisor.look();
+        supervisor.has_reacted = false;
+        supervisor
+    }
+
+    fn look(&mut self) {
+        // A record that cannot be read says nothing.
+        for event in self.events.new_events().unwrap_or_default() {
+            match event.what {
+                What::RunTaken { process, .. } => self.process = Some(process),
+                What::AbortRequested { .. } => self.has_reacted = true,
+                _ => {}
+            }
+        }
+    }
+
+    fn has_reacted(&mut self) -> bool {
+        self.look();
+        self.has_reacted
+    }
+
+    /// One that is stopped hears nothing. If it is killed, what it started ends with it.
+    fn hints(&self) -> Vec<String> {
+        let of_process = |process: u32| {
+            vec![
+                format!("if it is suspended, `kill -CONT {process}` lets it go on and abort"),
+                format!("`kill -KILL {process}` ends it with all that it started"),
+            ]
+        };
+        self.process.map(of_process).unwrap_or_default()
+    }
 }
 
 fn answer(

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use autosave::{Look, WITHHELD};
 use changes::{CommitRange, GitProgram, NamedCommit, Repository};
-use gate::policy::Autosave;
 use jiff::Timestamp;
 use keeping::push::{PushLimits, PushOutcome, push_notes};
 use keeping::{NotesError, NotesRef};
@@ -25,6 +23,7 @@ use crate::environment;
 use crate::error::{CommandError, ErrorKind};
 use crate::journal_access;
 use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG};
+use crate::public_commands::PublicCommands;
 use crate::repository_argument::RepositoryArgument;
 use crate::repository_policy;
 
@@ -142,15 +141,12 @@ fn statement(
     base: &str,
     repository: &Repository,
 ) -> Statement {
-    let look = Look::new(&Autosave::default(), None).with_home(environment::home().as_deref());
+    let mut public = PublicCommands::of(&repository.root);
     let now = Timestamp::now().to_string();
     let mut contents = ProvenContents::new(&format!("checkstone {VERSION}"), now, base);
-    let mut told: BTreeMap<&str, String> = BTreeMap::new();
     for proof in &verified.proofs {
-        let command = told.entry(&proof.command).or_insert_with(|| {
-            look.public(&proof.command, &repository.root).unwrap_or_else(|| WITHHELD.to_owned())
-        });
-        let run = AttestedRun::passed(&proof.action, command.clone(), proof.at.clone(), proof.agent.clone());
+        let command = public.command(&proof.command);
+        let run = AttestedRun::passed(&proof.action, command, proof.at.clone(), proof.agent.clone());
         contents.add(run, &proof.path, &proof.content);
     }
     contents.unproven = verified

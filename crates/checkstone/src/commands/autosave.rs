@@ -3,12 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use autosave::{Asked, Occasion, PlannedPush, Push, Reason, SHORT_PROMPT, Save, SaveOutcome, SaveReport};
+use autosave::{
+    Asked, MOST_SHOWN, Occasion, PlannedPush, Push, Reason, SHORT_PROMPT, Save, SaveOutcome, SaveReport,
+    left_out_file,
+};
 use changes::{Baseline, Request};
 use gate::policy::Autosave;
 use gate::{Changes, Inputs};
 use jiff::Timestamp;
 use journal::{Journal, PushState, Session, Turn};
+use keeping::snapshot::LeftOut;
 use serde::Serialize;
 use stop::SESSIONS_LOOKED_AT;
 use transcript::{Agent, Reading, visible};
@@ -30,7 +34,8 @@ use crate::saving_environment;
 /// `[autosave]`. It commits only the notes and buildguide.md (`include = "all"` adds what the turn changed); what you
 /// have staged stays staged. Nothing is committed if it looks like a secret, or if nothing has changed.
 ///
-/// Exit code: 0 saved or nothing to save, 1 saved but not pushed, 2 and above not saved.
+/// Exit code: 0 saved or nothing to save, 1 saved, but a file was left out or the push was not possible, 2 and above
+/// not saved. A push that is switched off, or has no remote, counts as done.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone autosave
@@ -110,9 +115,10 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
     };
     let output = output(&save, &report, pushed.as_ref());
     printer.answer(arguments.json, &output, || text(&report, pushed.as_ref()))?;
-    Ok(match (&report.ended, &pushed, &report.push) {
-        (SaveOutcome::Failed(_), ..) => ErrorKind::Failed.exit_code(),
-        (_, Some(Err(_)), _) | (_, None, Push::NotStarted(_)) => ExitCode::from(1),
+    Ok(match (&report.ended, &pushed) {
+        (SaveOutcome::Failed(_), _) => ErrorKind::Failed.exit_code(),
+        (_, Some(Err(_))) => ExitCode::from(1),
+        _ if report.is_incomplete() => ExitCode::from(1),
         _ => ExitCode::SUCCESS,
     })
 }
@@ -205,9 +211,13 @@ fn reading(agent: Agent, path: Option<&Path>) -> Reading {
 
 fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> Result<ExitCode, CommandError> {
     let git = &save.saving.git;
-    let paths = save.paths();
-    let (notes, section, message) = (save.notes_file(), save.section(), save.message(&paths));
-    let done = match refusal(save, git) {
+    let preview = save.preview();
+    let (paths, not_committed) = match &preview {
+        Ok(preview) => (preview.paths.as_slice(), preview.left_out.as_slice()),
+        Err(_) => (&[][..], &[][..]),
+    };
+    let (notes, section, message) = (save.notes_file(), save.section(), save.message(paths));
+    let done = match refusal(save, git).or_else(|| preview.as_ref().err().map(ToString::to_string)) {
         Some(why) => format!("nothing was done, and nothing would be committed: {why}"),
         None => "nothing was done: this was a dry run".to_owned(),
     };
@@ -219,6 +229,8 @@ fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> Result
         section: Some(&section),
         message: Some(&message),
         paths: paths.iter().map(ToString::to_string).collect(),
+        not_committed,
+        not_in_snapshot: &[],
         commit: None,
         branch: save.branch.as_deref(),
         snapshot: None,
@@ -231,10 +243,14 @@ fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> Result
         let paths: Vec<String> = output.paths.iter().map(|path| visible(path)).collect();
         let (notes, push, paths) = (visible(&notes), visible(&output.push.detail), paths.join(", "));
         let (section, message) = (shown(&section), shown(&message));
+        let left_out: String =
+            not_committed.iter().map(|file| left_out_line("not committed", file)).collect();
+        let left_out = if left_out.is_empty() { left_out } else { format!("{left_out}\n") };
+        let paths = if paths.is_empty() { "nothing".to_owned() } else { paths };
         let done = visible(&output.detail.replacen('n', "N", 1));
         format!(
             "{STRONG}{notes}{STRONG:#}:\n\n{section}\n\n{STRONG}Commit{STRONG:#} of \
-             {paths}:\n\n{FAINT}{message}{FAINT:#}\n\n{STRONG}Push{STRONG:#}: {push}\n\n{done}.\n"
+             {paths}:\n\n{FAINT}{message}{FAINT:#}\n\n{left_out}{STRONG}Push{STRONG:#}: {push}\n\n{done}.\n"
         )
     })
 }
@@ -274,6 +290,11 @@ pub(crate) struct AutosaveOutput<'a> {
     message: Option<&'a str>,
     /// What was committed, or would be.
     paths: Vec<String>,
+    /// What is not in the commit, or would not be, and why: what looks like a secret, what cannot be read, what you have
+    /// staged.
+    not_committed: &'a [LeftOut],
+    /// What is not in the snapshot, and why.
+    not_in_snapshot: &'a [LeftOut],
     commit: Option<&'a str>,
     branch: Option<&'a str>,
     snapshot: Option<&'a str>,
@@ -312,6 +333,8 @@ fn output<'a>(
         message: None,
         paths: saved
             .map_or_else(Vec::new, |saved| saved.commit.paths.iter().map(ToString::to_string).collect()),
+        not_committed: report.not_committed(),
+        not_in_snapshot: report.not_in_snapshot(),
         commit: saved.map(|saved| saved.commit.id.as_str()),
         branch: saved.map(|saved| saved.commit.branch.as_str()).or(save.branch.as_deref()),
         snapshot: report.snapshot(),
@@ -322,6 +345,11 @@ fn output<'a>(
     }
 }
 
+/// One file that is missing from what was saved.
+fn left_out_line(what: &str, file: &LeftOut) -> String {
+    format!("{DOUBTFUL}!{DOUBTFUL:#} {what}: {}\n", visible(&left_out_file(file)))
+}
+
 fn text(report: &SaveReport, pushed: Option<&Result<String, CommandError>>) -> String {
     let detail = visible(&report.detail());
     let (style, mark) = match &report.ended {
@@ -330,6 +358,13 @@ fn text(report: &SaveReport, pushed: Option<&Result<String, CommandError>>) -> S
         SaveOutcome::Failed(_) => (BAD, '✗'),
     };
     let mut text = format!("{style}{mark}{style:#} {detail}\n");
+    // The sentence has the first ones.
+    for file in report.not_committed().iter().skip(MOST_SHOWN) {
+        text.push_str(&left_out_line("not committed", file));
+    }
+    for file in report.not_in_snapshot().iter().skip(MOST_SHOWN) {
+        text.push_str(&left_out_line("not in the snapshot", file));
+    }
     for remark in report.remarks() {
         text.push_str(&format!("{FAINT}·{FAINT:#} {}\n", visible(&remark)));
     }
@@ -343,7 +378,7 @@ fn text(report: &SaveReport, pushed: Option<&Result<String, CommandError>>) -> S
     let (style, mark, word, detail) = match (pushed, &report.push) {
         (Some(Ok(detail)), _) => (GOOD, '✓', "pushed", detail.as_str()),
         (Some(Err(error)), _) => (DOUBTFUL, '!', "not pushed", error.message()),
-        (None, Push::NotStarted(why)) => (DOUBTFUL, '!', "not pushed", why.as_str()),
+        (None, Push::NotStarted(why) | Push::NotPossible(why)) => (DOUBTFUL, '!', "not pushed", why.as_str()),
         (None, Push::None(Some(why))) => (FAINT, '·', "not pushed", why.as_str()),
         (None, Push::None(None) | Push::Started(_)) => return text,
     };

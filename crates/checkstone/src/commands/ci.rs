@@ -23,6 +23,7 @@ use crate::environment;
 use crate::error::{CommandError, Warning};
 use crate::journal_access;
 use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG};
+use crate::public_commands::PublicCommands;
 use crate::repository_argument::RepositoryArgument;
 use crate::repository_policy::mistakes;
 use crate::typed_word::word;
@@ -106,7 +107,8 @@ pub(crate) fn run(arguments: &CiArguments, printer: &Printer) -> Result<ExitCode
     for ignored in &verified.ignored {
         printer.warning(Warning::new(sentence(ignored)));
     }
-    let output = CiOutput::of(shown, &range, end, policies.changes, &verified);
+    let public = PublicCommands::of(&repository.root);
+    let output = CiOutput::of(shown, &range, end, policies.changes, &verified, public);
     write_reports(arguments, &output)?;
     match arguments.json {
         true => printer.json(&output)?,
@@ -210,7 +212,7 @@ pub(crate) struct CiOutput<'a> {
 pub(crate) struct ProofOutput {
     path: String,
     action: String,
-    /// Empty if that is not known any more.
+    /// Without what looks like a secret. Empty if that is not known any more.
     command: String,
     /// When it was run, or seen.
     at: String,
@@ -221,11 +223,11 @@ pub(crate) struct ProofOutput {
 }
 
 impl ProofOutput {
-    fn of(proof: &FoundProof) -> Self {
+    fn of(proof: &FoundProof, public: &mut PublicCommands<'_>) -> Self {
         Self {
             path: proof.path.to_string(),
             action: proof.action.clone(),
-            command: proof.command.clone(),
+            command: public.command(&proof.command),
             at: proof.at.clone(),
             agent: proof.agent.clone(),
             attested_in: proof.attested_in.clone(),
@@ -240,6 +242,7 @@ impl<'a> CiOutput<'a> {
         policy: PolicyEnd,
         policy_changes: Vec<String>,
         verified: &Verification,
+        mut public: PublicCommands<'_>,
     ) -> Self {
         let missing: Vec<UnprovenOutput> = verified.missing.iter().map(UnprovenOutput::of).collect();
         Self {
@@ -253,7 +256,7 @@ impl<'a> CiOutput<'a> {
             policy_changes,
             files: verified.needed,
             missing,
-            proofs: verified.proofs.iter().map(ProofOutput::of).collect(),
+            proofs: verified.proofs.iter().map(|proof| ProofOutput::of(proof, &mut public)).collect(),
         }
     }
 

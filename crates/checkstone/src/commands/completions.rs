@@ -19,11 +19,17 @@ pub(crate) struct CompletionsArguments {
 
 pub(crate) fn run(
     arguments: &CompletionsArguments,
-    mut whole: clap::Command,
+    whole: &clap::Command,
     printer: &Printer,
 ) -> Result<ExitCode, CommandError> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut whole, "checkstone", &mut script);
+    clap_complete::generate(arguments.shell, &mut for_people(whole), "checkstone", &mut script);
     printer.data(&String::from_utf8_lossy(&script));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Without the commands that only other programs call.
+fn for_people(whole: &clap::Command) -> clap::Command {
+    let commands = whole.get_subcommands().filter(|command| !command.is_hide_set());
+    clap::Command::new("checkstone").args(whole.get_arguments()).subcommands(commands)
 }

@@ -32,7 +32,7 @@ use crate::installed;
 use crate::interruption::Interruption;
 use crate::journal_access;
 use crate::known_registrations::{self, MissingRegistration};
-use crate::mcp_registration;
+use crate::mcp_registration::{self, LostServer};
 use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
 use crate::settings_file::SettingsFile;
@@ -271,9 +271,9 @@ impl Examined {
             transcript.weaken();
         }
         let line = host(agent).can.has_status_line.then(|| shown_line(agent, root)).flatten();
-        let server = mcp_server(agent, root);
+        let servers = mcp_server(agent, root).into_iter().chain(lost_servers(agent, root));
         let findings =
-            std::iter::once(installed).chain(rest).chain(line).chain(server).chain(transcript).collect();
+            std::iter::once(installed).chain(rest).chain(line).chain(servers).chain(transcript).collect();
         Self { client, is_registered: !registered.is_empty(), findings }
     }
 
@@ -347,6 +347,26 @@ fn mcp_server(agent: Agent, root: Option<&Path>) -> Option<Finding> {
             Finding::note(agent, check, format!("the MCP server `checkstone` in `{file}` is your own"))
         }
     })
+}
+
+/// Servers that `init` registered and the client does not find.
+fn lost_servers(agent: Agent, root: Option<&Path>) -> Vec<Finding> {
+    let Some(state) = environment::state_directory() else { return Vec::new() };
+    let again = format!("`checkstone init --mcp --agent {}` registers it again", agent.name());
+    let lost = mcp_registration::lost(agent, root, &state).into_iter().map(|(file, lost)| {
+        let file = home_relative(&file);
+        match lost {
+            LostServer::Unreadable(why) => {
+                let text = format!("`{file}`, in which the MCP server was registered: {}", visible(&why));
+                Finding::problem(agent, "mcp", text).advice("fix the file; the client cannot read it either")
+            }
+            LostServer::Removed => {
+                Finding::note(agent, "mcp", format!("the MCP server is no longer in `{file}`"))
+                    .advice(again.clone())
+            }
+        }
+    });
+    lost.collect()
 }
 
 /// How the client is registered, and whether that works.

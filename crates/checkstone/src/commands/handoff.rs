@@ -17,7 +17,7 @@ use workflow::tokens;
 
 use crate::commands::tokens::warning_limit;
 use crate::environment;
-use crate::error::{CommandError, Warning};
+use crate::error::{CommandError, ErrorKind, Warning};
 use crate::journal_access;
 use crate::printer::{BAD, DOUBTFUL, GOOD, Printer, STRONG};
 use crate::recorded_facts;
@@ -195,11 +195,23 @@ fn new(arguments: &NewArguments, printer: &Printer) -> Result<ExitCode, CommandE
             Ok(ExitCode::SUCCESS)
         }
         None => {
-            let hint = "shorten it; `checkstone tokens` counts, and `--file` names files with the rest";
+            let is_too_long = |problem: &Problem| {
+                report
+                    .summary
+                    .as_ref()
+                    .is_some_and(|summary| summary.field == problem.field && summary.tokens > summary.limit)
+            };
             for problem in &report.problems {
+                let hint = match is_too_long(problem) {
+                    true => "shorten it; `checkstone tokens` counts, and `--file` names files with the rest",
+                    false => "`checkstone handoff new --help` explains what each field takes",
+                };
                 printer.error(&CommandError::usage(&problem.message).hint(hint));
             }
-            Ok(ExitCode::from(1))
+            Ok(match report.problems.iter().all(is_too_long) {
+                true => ExitCode::from(1),
+                false => ErrorKind::Usage.exit_code(),
+            })
         }
     }
 }

@@ -305,6 +305,9 @@ impl ClientRegistration {
             change.notes = notes;
             Some(Self { agent, change, work: None })
         };
+        if let Some(obstacle) = place.scope.obstacle(&path) {
+            return refused(format!("`{shown}` {obstacle}"));
+        }
         let file = match SettingsFile::read(&path) {
             Ok(file) => file,
             Err(problem) => {

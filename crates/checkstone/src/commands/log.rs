@@ -289,10 +289,15 @@ mod tests {
     fn the_decision_is_coloured_and_nothing_else_changes() {
         let line = "2026-11-15T04:00:00.000Z claude s hold: missing: tests [git 1.0 = 2.0 ms]";
         assert_eq!(anstream::adapter::strip_str(&coloured(line)).to_string(), format!("{line}\n"));
-        assert!(coloured(line).contains(&format!("{BAD}hold{BAD:#}: missing")));
-        assert!(
-            coloured("t claude s pass: after a hold: said").contains(&format!("{GOOD}pass{GOOD:#}: after"))
-        );
+        let decision = |line: &str| {
+            let shown = coloured(line);
+            let (before, behind) = shown.split_once(": ").unwrap();
+            let decision = before.rsplit(' ').next().unwrap().to_owned();
+            (decision, behind.split(' ').next().unwrap().trim_end().to_owned())
+        };
+        assert_eq!(decision(line), (format!("{BAD}hold{BAD:#}"), "missing:".to_owned()));
+        let passed = "t claude s pass: after a hold: said";
+        assert_eq!(decision(passed), (format!("{GOOD}pass{GOOD:#}"), "after".to_owned()));
         assert_eq!(coloured("other words"), "other words\n");
     }
 }

@@ -97,20 +97,26 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
         return Err(run_project::is_running(&layout, &record));
     }
     let plan = plan(&layout, &record, arguments, printer)?;
+    // Only of what must not be repeated do other runs matter.
+    let others = match plan.plan.has_once_only() {
+        true => run_project::others_of_title(&layout),
+        false => Vec::new(),
+    };
     if arguments.dry_run {
-        let outlook = outlook::of_resume(&plan.plan, &layout, &record, &arguments.again);
+        let outlook = outlook::of_resume(&plan.plan, &layout, &record, &arguments.again, &others);
         return run_display::outlook(outlook, arguments.json, printer);
     }
     // Some agents have a terminal for their shell, and nobody sits at it.
     let is_person = std::io::stdin().is_terminal() && !environment::is_called_by_agent();
     if is_person && !arguments.yes && !arguments.json {
-        printer.progress_styled(&found(&layout, &record, &plan.plan, &arguments.again));
+        printer.progress_styled(&found(&layout, &record, &plan.plan, &arguments.again, &others));
         if !confirmation::confirmed("Resume it?")? {
             return Ok(ExitCode::FAILURE);
         }
     }
     let on = arguments.execution.on(&root, &plan.plan, Some(&record))?;
     let mut settings = run_project::settings(&root, arguments.execution.jobs(&on), &arguments.again)?;
+    settings.earlier_runs = others;
     settings.is_trusted = arguments.trust;
     settings.resources = arguments.resources.read(&plan.plan, &on)?;
     settings.on = on;
@@ -137,7 +143,7 @@ fn unchanged(error: CommandError, root: &Path) -> CommandError {
 }
 
 /// What there is to go on from, and what that would run.
-fn found(layout: &Layout, record: &Record, plan: &Plan, again: &[String]) -> String {
+fn found(layout: &Layout, record: &Record, plan: &Plan, again: &[String], others: &[Layout]) -> String {
     let (title, run) = (visible(layout.title()), visible(layout.run()));
     let is_completed = |stage: &&StageRecord| stage.state == StageState::Completed;
     let completed = record.stages.values().filter(is_completed).count();
@@ -160,7 +166,7 @@ fn found(layout: &Layout, record: &Record, plan: &Plan, again: &[String]) -> Str
         }
         (None, None) => writeln!(text, "\ncheckpoint: none that is valid"),
     };
-    let outlook = outlook::of_resume(plan, layout, record, again);
+    let outlook = outlook::of_resume(plan, layout, record, again, others);
     let named = |would: Would| {
         let stages: Vec<String> = outlook
             .iter()

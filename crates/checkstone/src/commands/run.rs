@@ -66,7 +66,7 @@ pub(crate) struct RunArguments {
     /// Draw the plan, at the terminal or as a picture into an SVG file, and run nothing
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, conflicts_with_all = ["new", "check", "jobs", "id", "json", "dry_run"])]
     graph: Option<Option<PathBuf>>,
-    /// Run every stage, even if an earlier run completed it with the same command and inputs
+    /// Run every stage, even if an earlier run completed it with the same command and inputs, or began it and it is not retryable
     #[arg(long, conflicts_with_all = ["new", "check"])]
     fresh: bool,
     /// List the runs of this project, the newest first
@@ -106,6 +106,10 @@ pub(crate) struct RunArguments {
 const USUAL_PLAN: &str = "plan.toml";
 
 const LARGEST_IGNORE_FILE: u64 = 1 << 20;
+
+/// The picture of a plan, and how it begins.
+const LARGEST_PICTURE: u64 = 64 << 20;
+const PICTURE: &[u8] = b"<svg";
 
 pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let root = run_project::root_of_plan(&arguments.repository, arguments.plan.as_deref())?;
@@ -160,6 +164,11 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
         return Ok(if needs.missing.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) });
     }
     let id = arguments.id.clone().unwrap_or_else(new_id);
+    if id.starts_with('-') {
+        return Err(CommandError::usage(format!(
+            "a run cannot be called `{id}`: other commands would take that for an option"
+        )));
+    }
     let layout = Layout::new(&root, &plan.plan.title, &id)?;
     let (earlier_runs, foreign) = match arguments.fresh {
         true => (Vec::new(), Vec::new()),
@@ -215,10 +224,31 @@ fn draw(plan: &Plan, file: Option<&Path>, printer: &Printer) -> Result<ExitCode,
         printer.text(&graph.lines());
         return Ok(ExitCode::SUCCESS);
     };
+    // A picture from before is drawn again; anything else, such as the plan itself, stays.
+    match regular_file::read(file, Links::Follow, LARGEST_PICTURE) {
+        Ok(bytes) if bytes.starts_with(PICTURE) => {}
+        Err(error) if error.is_not_found() => {}
+        _ => {
+            let shown = file.display();
+            return Err(CommandError::refused(format!("`{shown}` is not a picture and is not overwritten"))
+                .hint("name another file: `checkstone run --graph=plan.svg`"));
+        }
+    }
+    must_have_folder(file)?;
     atomic_file::write(file, graph.svg().as_bytes(), 0o666)
         .map_err(|error| CommandError::of(ErrorKind::Failed, &error).hint_at_room(&error, "try again"))?;
     printer.text(&format!("wrote `{}`\n", file.display()));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Folders are not made for a file that may be mistyped.
+fn must_have_folder(file: &Path) -> Result<(), CommandError> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder.filter(|folder| !folder.is_dir()) {
+        Some(missing) => Err(CommandError::not_found(format!("there is no folder `{}`", missing.display()))
+            .hint(format!("make it first: `mkdir -p {}`", shell_word(&missing.to_string_lossy())))),
+        None => Ok(()),
+    }
 }
 
 /// The runs of a title that this user began, and those that came from somebody else; the newest first.
@@ -231,7 +261,7 @@ fn earlier_runs(root: &Path, title: &str) -> (Vec<Layout>, Vec<Layout>) {
 fn up_to_date<'r>(plan: &Plan, runs: &'r [Layout]) -> Option<&'r Layout> {
     let newest = runs.first().filter(|layout| !control::is_taken(layout))?;
     let record = Record::read(&newest.events()).ok().filter(|record| !record.is_unfinished())?;
-    let outlook = outlook::of_resume(plan, newest, &record, &[]);
+    let outlook = outlook::of_resume(plan, newest, &record, &[], &[]);
     let is_same = record.set == plan.set()
         && outlook.iter().all(|stage| matches!(stage.would, Would::Reuse | Would::LeaveOut));
     (is_same && outlook::has_all_outputs(newest, &record)).then_some(newest)
@@ -302,6 +332,7 @@ fn write_plan(
         let known = TEMPLATES.iter().map(|known| format!("{}: needs {}", known.kind, known.needs));
         return Err(known.fold(told, CommandError::hint));
     };
+    must_have_folder(path)?;
     let text = template.text(&title);
     let written = regular_file::append_to_new(path, 0o666)
         .map_err(io::Error::from)

@@ -15,7 +15,7 @@ use keeping::snapshot::{
 };
 use text::counted;
 
-use self::output::{ChangedFile, differences, files, restored_text, table};
+use self::output::{ChangedFile, differences, files, not_compared, restored_text, stays, table, unknown};
 pub(crate) use self::output::{SnapshotDiff, SnapshotList, SnapshotOutput, SnapshotRestore, about};
 use self::place::{MirrorPlace, SnapshotPlace, journal};
 use crate::agent_session::AgentSession;
@@ -59,6 +59,10 @@ enum SnapshotCommand {
   checkstone snapshot list --all --json | jq -r '.snapshots[].id'")]
     List(SnapshotListArguments),
     /// Show what has changed since a snapshot
+    ///
+    /// What either side could not save is listed as `unknown`, with the reason.
+    ///
+    /// Exit code: 0 everything was compared, 1 something could not be, 2 and above nothing was compared.
     #[command(after_help = "Examples:
   checkstone snapshot diff
   checkstone snapshot diff 20261115-0749 --patch
@@ -67,8 +71,9 @@ enum SnapshotCommand {
     /// Restore a snapshot: contents, deletions and modes
     ///
     /// Shows what it will do and asks; without a terminal it needs `--yes`. It takes a snapshot first, so that
-    /// `--undo` restores what was there. Files that are in no snapshot, such as ignored ones, are neither removed nor
-    /// overwritten. The index and HEAD stay as they are, in submodules too.
+    /// `--undo` restores what was there. Files that are in no snapshot are neither removed nor overwritten: those that are
+    /// ignored now, those that the snapshot's own `.gitignore` files ignore, and those that cannot be saved; the latter two
+    /// are listed. The index and HEAD stay as they are, in submodules too.
     ///
     /// Exit code: 0 done, 1 you said no or something was left alone, 2 and above nothing was done.
     #[command(after_help = "Examples:
@@ -230,25 +235,36 @@ fn diff(arguments: &SnapshotDiffArguments, printer: &Printer) -> Result<ExitCode
     let newer = new.as_ref().map_or(Side::WorkingTree { scratch: &scratch }, Side::Snapshot);
     if arguments.patch {
         let patch = place.snapshots.patch(Side::Snapshot(&old), newer, &paths)?;
-        let text = String::from_utf8_lossy(&patch);
+        let text = String::from_utf8_lossy(&patch.text);
         // A patch that goes into a file or a program stays as git wrote it.
         if std::io::stdout().is_terminal() {
             printer.text(&format!("{}\n", crate::printer::shown(&text)));
         } else {
             printer.data(&text);
         }
-        return Ok(ExitCode::SUCCESS);
+        for left in &patch.left_out {
+            printer.warning(Warning::new(not_compared(left)));
+        }
+        return Ok(ExitCode::from(u8::from(!patch.left_out.is_empty())));
     }
-    let found = place.snapshots.diff(Side::Snapshot(&old), newer, &paths)?;
+    let found = place.snapshots.compare(Side::Snapshot(&old), newer, &paths)?;
     let output = SnapshotDiff {
         old: &old.id,
         new: new.as_ref().map(|snapshot| snapshot.id.as_str()),
-        files: found.iter().map(|file| ChangedFile { path: &file.path, change: file.change() }).collect(),
+        files: found
+            .files
+            .iter()
+            .map(|file| ChangedFile { path: &file.path, change: file.change() })
+            .collect(),
+        left_out: &found.left_out,
     };
-    printer.answer(arguments.json, &output, || match found.is_empty() {
-        true => "Nothing differs.\n".to_owned(),
-        false => differences(&found, usize::MAX),
-    })
+    printer.answer(arguments.json, &output, || {
+        match found.files.is_empty() && found.left_out.is_empty() {
+            true => "Nothing differs.\n".to_owned(),
+            false => differences(&found.files, usize::MAX) + &unknown(&found.left_out),
+        }
+    })?;
+    Ok(ExitCode::from(u8::from(!found.left_out.is_empty())))
 }
 
 fn restore(arguments: &RestoreArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
@@ -271,13 +287,15 @@ fn restore(arguments: &RestoreArguments, printer: &Printer) -> Result<ExitCode, 
     let is_gone = mirror.as_ref().is_some_and(MirrorPlace::is_repository_gone);
     if !arguments.yes {
         let scratch = environment::temporary_directory();
-        let now = Side::WorkingTree { scratch: &scratch };
-        let planned = place.snapshots.diff(now, Side::Snapshot(&snapshot), &paths)?;
-        if planned.is_empty() && !is_gone {
-            printer.text(&format!("Nothing differs from {}.\n", snapshot.id));
-            return Ok(ExitCode::SUCCESS);
+        let planned = place.snapshots.planned(&snapshot, &paths, &scratch)?;
+        printer.text(&differences(&planned.files, SHOWN));
+        printer.text(&stays(&planned.left_out, SHOWN));
+        if planned.files.is_empty() && !is_gone {
+            let is_all = planned.left_out.is_empty();
+            let nothing = if is_all { "Nothing differs" } else { "Nothing else differs" };
+            printer.text(&format!("{nothing} from {}.\n", snapshot.id));
+            return Ok(ExitCode::from(u8::from(!is_all)));
         }
-        printer.text(&differences(&planned, SHOWN));
         let anew = if is_gone { "Create the repository again, and restore" } else { "Restore" };
         if !confirmed(&format!("{anew} {}?", snapshot.id))? {
             printer.text("Nothing was changed.\n");

@@ -84,8 +84,11 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
         _ => Ok(Vec::new()),
     };
     let beside = or_nothing(beside, &mut problem);
+    // A journal that is there may be out of reach only from here: in the sandbox of an agent this is so, and its hooks are not in there.
+    let has_no_place = || journal.is_none() && !journal_access::is_writable(&state);
     let off = off(&policy, session.as_ref())
-        .or_else(|| problem.is_some().then(|| "the journal cannot be used".to_owned()));
+        .or_else(|| problem.is_some().then(|| "the journal cannot be used".to_owned()))
+        .or_else(|| has_no_place().then(|| "the state directory cannot be written".to_owned()));
     let reductions = journal.as_mut().map_or(Ok(Vec::new()), |journal| reductions(journal, &state, root));
     let reductions = or_nothing(reductions, &mut problem);
     let shared = journal.as_mut().map_or(Ok(Vec::new()), |journal| shared_files(journal, root));

@@ -1,18 +1,20 @@
 //! `checkstone trust`: allows a repository's policy file, as it is now, to run its checks and to save by itself.
 
+mod granted_key;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use gate::policy::{Autosave, AutosaveMode, Include, PushRules};
+use gate::policy::Check;
 use jiff::Timestamp;
 use journal::TrustEntry;
 use serde::Serialize;
 use stop::policy_files::FILE_NAME;
-use stop::trust::{self, Standing};
-use text::counted;
+use stop::trust;
 use transcript::visible;
 
+use self::granted_key::GrantedKey;
 use crate::confirmation;
 use crate::error::CommandError;
 use crate::home_relative::home_relative;
@@ -24,7 +26,7 @@ use crate::repository_policy;
 
 /// Trust a repository's `checkstone.toml`, as it is now: its checks, snapshots and autosave
 ///
-/// Shows what the file would be allowed to do, and asks. Trust is for the path and the content: any change to the
+/// Shows what the file would be allowed to do, every key with its value and every command, and asks. Trust is for the path and the content: any change to the
 /// file withdraws it. Everything else in a policy needs no trust.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -75,11 +77,12 @@ pub(crate) fn run(arguments: &TrustArguments, printer: &Printer) -> Result<ExitC
         printer.text(&format!("`{}` is trusted already.\n", file.display()));
         return Ok(ExitCode::SUCCESS);
     }
-    if !needs_trust(&standing) {
+    let keys = GrantedKey::all(&policy, trust::policy_of_user(texts).as_ref());
+    if keys.is_empty() && standing.ignored.is_empty() {
         printer.text(&format!("`{}` contains nothing that needs trust.\n", home_relative(&file)));
         return Ok(ExitCode::SUCCESS);
     }
-    printer.text(&wanted(&file, &standing));
+    printer.text(&wanted(&file, &keys, &standing.ignored, printer.narrow_width()));
     if !arguments.yes && !confirmed_for(&file)? {
         printer.text("Nothing was changed.\n");
         return Ok(ExitCode::from(1));
@@ -91,20 +94,11 @@ pub(crate) fn run(arguments: &TrustArguments, printer: &Printer) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-fn needs_trust(standing: &Standing) -> bool {
-    !standing.ignored.is_empty() || standing.ignores_snapshots || standing.ignored_autosave.is_some()
-}
-
 /// What the file would be allowed to do.
-fn wanted(file: &Path, standing: &Standing) -> String {
+fn wanted(file: &Path, keys: &[GrantedKey], checks: &[Check], width: Option<usize>) -> String {
     let mut text = format!("{STRONG}{}{STRONG:#}\n", visible(&file.to_string_lossy()));
-    if standing.ignores_snapshots {
-        text.push_str("  would take a snapshot of the working tree at the start of every turn\n");
-    }
-    if let Some(autosave) = &standing.ignored_autosave {
-        let _ = writeln!(text, "  {}", autosave_sentence(autosave));
-    }
-    for check in &standing.ignored {
+    text.extend(keys.iter().map(|key| key.line(width)));
+    for check in checks {
         let _ = writeln!(
             text,
             "  would run {DOUBTFUL}{}{DOUBTFUL:#} at the stop if {} changed, for at most {:?}",
@@ -112,30 +106,6 @@ fn wanted(file: &Path, standing: &Standing) -> String {
             visible(&check.when.join(" ")),
             check.timeout,
         );
-    }
-    text
-}
-
-fn autosave_sentence(autosave: &Autosave) -> String {
-    let threshold = autosave.threshold;
-    let mut text = match autosave.mode {
-        AutosaveMode::Off => "would save nothing by itself".to_owned(),
-        AutosaveMode::Normal => format!("would notify you when the context is {threshold} % full"),
-        AutosaveMode::Autonomous => {
-            format!(
-                "would {DOUBTFUL}save by itself{DOUBTFUL:#}: notes and commit when the context is {threshold} % full"
-            )
-        }
-    };
-    if autosave.push.as_ref().is_none_or(PushRules::may_push) {
-        text.push_str(", and a push where `git push` would go");
-    }
-    if autosave.include == Include::All {
-        text.push_str("; what the turn changed is committed too");
-    }
-    let allowed = autosave.allow_secrets.len() + autosave.allow_secrets_in.len();
-    if allowed > 0 {
-        text.push_str(&format!("; {} for what looks like a secret", counted(allowed, "exception")));
     }
     text
 }

@@ -73,6 +73,11 @@ pub(crate) fn run(arguments: &UninstallArguments, printer: &Printer) -> Result<E
         .collect();
     files.extend(written_by_hand(root.as_deref(), &named));
     let mut servers = servers(&state, root.as_deref(), &named);
+    // A file that has both, and cannot be understood, is named once.
+    let is_refused = |change: &FileChange| change.state == ChangeState::Refused;
+    let refused: Vec<PathBuf> =
+        files.iter().filter(|file| is_refused(&file.change)).map(|file| file.change.path.clone()).collect();
+    servers.retain(|server| !(is_refused(&server.change) && refused.contains(&server.change.path)));
     let mut git_hooks = match named.is_empty() {
         true => PlannedGitHook::removals(&state, repository.as_ref()),
         false => Vec::new(),
@@ -142,13 +147,25 @@ fn servers(state: &Path, root: Option<&Path>, named: &[Agent]) -> Vec<PlannedMcp
         places.extend(mcp_registration::places(agent, root).into_iter().map(|path| (agent, path)));
     }
     places.retain(|(agent, _)| named.is_empty() || named.contains(agent));
+    let places = each_once(places, |(_, path)| real(path));
+    places.into_iter().filter_map(|(agent, path)| PlannedMcp::removing(agent, path, state)).collect()
+}
+
+/// The file itself: a folder of a repository may be a link to the person's own.
+fn real(path: &Path) -> PathBuf {
+    fs_err::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// The first of those that are the same.
+fn each_once<T, K: PartialEq>(mut all: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
     let mut seen = Vec::new();
-    places.retain(|(_, path)| {
-        let is_new = !seen.contains(path);
-        seen.push(path.clone());
+    all.retain(|one| {
+        let key = key(one);
+        let is_new = !seen.contains(&key);
+        seen.push(key);
         is_new
     });
-    places.into_iter().filter_map(|(agent, path)| PlannedMcp::removing(agent, path)).collect()
+    all
 }
 
 /// What was taken out is not missed, and `status` says who did it.
@@ -192,14 +209,17 @@ fn candidates(state: &Path, root: Option<&Path>) -> Vec<(Agent, PathBuf)> {
         }
     }
     let recorded = installed::all(state).into_iter();
-    files.extend(recorded.filter_map(|record| Some((record.agent()?, record.file))));
-    let mut seen = Vec::new();
-    files.retain(|file| {
-        let is_new = !seen.contains(file);
-        seen.push(file.clone());
-        is_new
-    });
-    files
+    let recorded: Vec<_> = recorded.filter_map(|record| Some((record.agent()?, record.file))).collect();
+    files.extend(recorded.iter().cloned());
+    let files = each_once(files, |(agent, path)| (*agent, real(path)));
+    // Of the names of one file, that by which `init` wrote it: with it goes what was there before.
+    let by_record = |(agent, path): (Agent, PathBuf)| {
+        let is_same = |(of, file): &&(Agent, PathBuf)| *of == agent && real(file) == real(&path);
+        let is_recorded = recorded.iter().any(|file| *file == (agent, path.clone()));
+        let known = recorded.iter().find(is_same).filter(|_| !is_recorded).cloned();
+        known.unwrap_or((agent, path))
+    };
+    files.into_iter().map(by_record).collect()
 }
 
 /// The files of a client, the user's and those of this repository.

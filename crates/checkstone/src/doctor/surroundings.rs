@@ -1,6 +1,8 @@
 //! What the hook needs around it, whichever the client: a place to write, a sound journal, git, a valid policy; and the
 //! switches that turn it off.
 
+use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -26,6 +28,9 @@ use crate::{commands::team::clock_sentence as team_clock, team_sending};
 pub(crate) const JOURNAL_LIMIT: Duration = Duration::from_secs(2);
 
 const GIT_LIMIT: Duration = Duration::from_secs(5);
+
+/// What one record takes at most, with what the database needs beside it.
+const ROOM: usize = 256 * 1024;
 
 pub(crate) fn machine() -> Vec<Finding> {
     let mut findings = vec![git()];
@@ -88,8 +93,11 @@ fn git() -> Finding {
 fn state_directory(state: &Path) -> Finding {
     let shown = home_relative(state);
     if state.is_dir() {
-        return match tempfile::Builder::new().prefix(".doctor-").tempfile_in(state) {
-            Ok(_) => Finding::good(Surroundings::Machine, "state", format!("`{shown}` can be written")),
+        return match write_into(state) {
+            Ok(()) => Finding::good(Surroundings::Machine, "state", format!("`{shown}` can be written")),
+            Err(error) if matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge) => {
+                full(&shown, &error.kind().to_string())
+            }
             Err(error) => unwritable(&shown, &error.kind().to_string()),
         };
     }
@@ -103,6 +111,20 @@ fn state_directory(state: &Path) -> Finding {
         Some(folder) => unwritable(&shown, &format!("it cannot be created in `{}`", home_relative(folder))),
         None => unwritable(&shown, "it cannot be created"),
     }
+}
+
+/// As much as a record may take. That a file can be made shows nothing: on a full disk it can, and nothing gets into it.
+fn write_into(state: &Path) -> io::Result<()> {
+    let mut file = tempfile::Builder::new().prefix(".doctor-").tempfile_in(state)?;
+    file.write_all(&[0; ROOM])?;
+    file.as_file().sync_data()
+}
+
+fn full(shown: &str, why: &str) -> Finding {
+    let room = size_in_words(ROOM as u64);
+    let text = format!("`{shown}` has no room for {room}, so nothing can be recorded or held: {why}");
+    Finding::problem(Surroundings::Machine, "state", text)
+        .advice("free some space, or name another folder with `CHECKSTONE_STATE_DIR`")
 }
 
 fn unwritable(shown: &str, why: &str) -> Finding {

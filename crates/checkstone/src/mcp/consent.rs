@@ -44,7 +44,7 @@ impl OpenQuestions {
     ) -> Result<Consent, CommandError> {
         let refused = |why: &str| {
             CommandError::refused(format!("`{}` needs a person's consent: {why}", request.name))
-                .hint("run the command in a terminal: `checkstone snapshot restore`")
+                .hint(format!("run the command in a terminal: `checkstone {}`", line.as_typed()))
         };
         let elicitation = context.client_capabilities().and_then(|can| can.elicitation);
         if !elicitation.is_some_and(|can| can.form.is_some() || can.url.is_none()) {
@@ -108,11 +108,10 @@ fn question(line: &ToolCommand, folder: &Path) -> Result<ElicitRequestParams, Co
         }},
         "required": [ANSWER],
     });
-    let words: Vec<_> = line.words.iter().map(|word| text::shell_word(word)).collect();
     let message = format!(
         "The agent wants to run `checkstone {}` in `{}`. It overwrites files of the working tree; a snapshot of the current \
          state is taken first, and `checkstone snapshot restore --undo` restores that.",
-        words.join(" "),
+        line.as_typed(),
         folder.display(),
     );
     Ok(ElicitRequestParams::FormElicitationParams {

@@ -54,6 +54,16 @@ pub(super) struct ToolCommand {
     claims: Vec<FileClaim>,
 }
 
+impl ToolCommand {
+    /// As a person types it, who wants to be asked and to read the answer.
+    pub(super) fn as_typed(&self) -> String {
+        let own = self.words.iter().take_while(|word| *word != "--");
+        let typed = own.filter(|word| !["--json", "--yes"].contains(&word.as_str()));
+        let values = self.words.iter().skip_while(|word| *word != "--");
+        typed.chain(values).map(|word| text::shell_word(word)).collect::<Vec<_>>().join(" ")
+    }
+}
+
 #[derive(Debug, PartialEq)]
 struct FileClaim {
     path: String,

@@ -109,7 +109,7 @@ fn a_repository_has_to_be_trusted_first() {
     exit code: 0
     --- stdout
     [folder]/repo/checkstone.toml
-      would take a snapshot of the working tree at the start of every turn
+      snapshot.at_turn_start = true: takes a snapshot of the working tree at the start of every turn
     ✓ trusted, until the file changes
     --- stderr
     ");

@@ -202,7 +202,7 @@ fn what_others_noted_stays() {
     assert_eq!((lines.len(), lines[0]), (2, "looks good to me"));
 }
 
-/// A command is written down for others: what looks like a secret does not go along.
+/// A command is written down for others, in a note or in what a job prints: of a secret only that there was one.
 #[test]
 fn secrets_and_homes_stay_here() {
     let work = SharedWork::new();
@@ -210,8 +210,24 @@ fn secrets_and_homes_stay_here() {
     machine.branch("fix", FIXED);
     // Put together here, so that no file of this repository has it.
     let assigned = format!("API_TOKEN=tk-{}{}", "9f8e7d6c5b4a3928", "1706f5e4d3c2b1a0");
-    let command = ["prove", "--", "env", &assigned, "pytest"];
+    let command = ["prove", "--", "env", &assigned, "pytest", "-q"];
     assert_eq!(machine.run(&command).code, Some(0));
+    let summary = machine.folder().join("../summary.md");
+    let mut job = machine.checkstone(&["ci"]);
+    job.env("GITHUB_ACTIONS", "true").env("GITHUB_BASE_REF", "main").env("GITHUB_STEP_SUMMARY", &summary);
+    let printed = redacted(job.answer().to_string());
+    let summary = redacted(fs_err::read_to_string(&summary).unwrap());
+    let public = "env API_TOKEN=(withheld) pytest -q";
+    assert_eq!([&printed, &summary].map(|text| text.matches("tk-").count()), [0, 0], "{printed}\n{summary}");
+    let of_run = |text: &str| -> Vec<String> {
+        text.lines().filter(|line| line.contains("pytest")).map(str::to_owned).collect()
+    };
+    let line = format!("  python-tests: 1 file by `{public}`, run on this machine");
+    assert_eq!(of_run(&printed), [line]);
+    let item = format!("<li>python-tests: 1 file by <code>{public}</code>, run on this machine</li>");
+    assert_eq!(of_run(&summary), [item]);
+    let proofs = machine.json(&["ci", "--base", "main", "--json"], "ci.schema.json")["proofs"].take();
+    assert_eq!(proofs[0]["command"], public);
     machine.write("more.py", "def sub(a, b):\n    return a - b\n");
     machine.commit("More");
     let folder = format!("--rootdir={}", machine.folder().display());
@@ -220,5 +236,5 @@ fn secrets_and_homes_stay_here() {
     let runs = work.noted(&machine.id("HEAD")).remove(0)["predicate"]["runs"].take();
     let commands: Vec<&str> =
         runs.as_array().unwrap().iter().map(|run| run["command"].as_str().unwrap()).collect();
-    assert_eq!(commands, ["(withheld: it looks like a secret)", "pytest --rootdir=the repository"]);
+    assert_eq!(commands, [public, "pytest --rootdir=the repository"]);
 }

@@ -297,19 +297,30 @@ fn a_state_directory_that_cannot_be_written_is_told() {
     insta::assert_snapshot!(without_durations(&told), @"problem: `[folder]/state` cannot be written, so nothing is held: it cannot be created in `[folder]/state` → make it writable for you, or name another folder with `CHECKSTONE_STATE_DIR`");
     std::fs::remove_file(patient.path("state")).unwrap();
     std::fs::create_dir(patient.path("state")).unwrap();
+    let Some(told) = state_mounted(&patient, "-o ro none \"$CHECKSTONE_STATE_DIR\"") else { return };
+    insta::assert_snapshot!(redacted(told), @"problem: `[folder]/state` cannot be written, so nothing is held: read-only filesystem or storage medium → make it writable for you, or name another folder with `CHECKSTONE_STATE_DIR`");
+}
+
+/// A file can still be made there, and nothing written into it.
+#[test]
+fn a_full_disk_is_told() {
+    let patient = Patient::new(RUST);
+    std::fs::create_dir(patient.path("state")).unwrap();
+    let full = "-o size=1m none \"$CHECKSTONE_STATE_DIR\"; cat /dev/zero >\"$CHECKSTONE_STATE_DIR/zeros\" 2>/dev/null; true";
+    let Some(told) = state_mounted(&patient, full) else { return };
+    insta::assert_snapshot!(redacted(told), @"problem: `[folder]/state` has no room for 256.0 KiB, so nothing can be recorded or held: no storage space → free some space, or name another folder with `CHECKSTONE_STATE_DIR`");
+}
+
+/// What `doctor` says of a state directory that a file system is mounted on, where a test may mount something.
+fn state_mounted(patient: &Patient, mount: &str) -> Option<String> {
     let command = patient.command(&["--json"]);
     let mut mounted = Command::new("unshare");
-    let script = "mount -t tmpfs -o ro none \"$CHECKSTONE_STATE_DIR\" || exit 77; exec \"$0\" \"$@\"";
-    mounted.args(["--mount", "--map-root-user", "sh", "-c", script]).arg(command.get_program());
+    let script = format!("PATH=$PATH:/usr/bin:/bin; mount -t tmpfs {mount} || exit 77; exec \"$0\" \"$@\"");
+    mounted.args(["--mount", "--map-root-user", "sh", "-c", &script]).arg(command.get_program());
     mounted.args(command.get_args()).env_clear().current_dir(patient.workplace.repo());
     mounted.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let output = mounted.answer();
-    if output.stdout.is_empty() {
-        // Not every machine lets a test mount something.
-        return;
-    }
-    let told = Examination::of(&output).one("machine", "state");
-    insta::assert_snapshot!(redacted(told), @"problem: `[folder]/state` cannot be written, so nothing is held: read-only filesystem or storage medium → make it writable for you, or name another folder with `CHECKSTONE_STATE_DIR`");
+    (!output.stdout.is_empty()).then(|| Examination::of(&output).one("machine", "state"))
 }
 
 #[test]

@@ -307,6 +307,11 @@ fn what_cannot_hold_the_lines_is_left_as_it_is() {
             "is not executable, so git does not run it; make it executable, or remove it",
         ),
         (
+            "#!/bin/sh\r\nexit 0\r\n",
+            0o755,
+            "has a first line that ends with CR and LF, so git cannot run it; save it with LF alone",
+        ),
+        (
             "#!/bin/sh\n# >>> checkstone >>>\nexit 1\n",
             0o755,
             "has our first line but not our last one, `# <<< checkstone <<<`",

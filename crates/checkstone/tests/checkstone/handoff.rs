@@ -265,6 +265,19 @@ fn what_is_no_document_is_said_in_one_sentence() {
       problem  `context` is missing: an object with what the sub-agent must know
     --- stderr
     ");
-    let value: Value = valid(&workplace.run(&["handoff", "check", "list.json", "--json"]).stdout, CHECK);
-    assert_eq!(value["document"], Value::Null);
+}
+
+/// An empty field is a mistake in the arguments, and no summary that is too long.
+#[test]
+fn a_field_without_content_is_named() {
+    let workplace = Workplace::new(None);
+    let arguments =
+        ["handoff", "new", "--mode", "code", "--instructions", "Write it", "--task-id", "", "--no-facts"];
+    insta::assert_snapshot!(workplace.shown(&arguments), @"
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: `task_id` is empty: say it in a few words
+    hint: `checkstone handoff new --help` explains what each field takes
+    ");
 }

@@ -13,6 +13,43 @@ fn commands_stand_below_what_they_are_for() {
     assert_eq!(program::run(&["help"]).stdout, program::run(&["-h"]).stdout);
 }
 
+#[test]
+fn help_about_help_is_the_help() {
+    for asked in [["help", "--help"], ["help", "-h"]] {
+        assert_eq!(program::run(&asked).to_string(), program::run(&["help"]).to_string());
+    }
+    assert_eq!(program::run(&["help", "init", "--help"]).stdout, program::run(&["help", "init"]).stdout);
+}
+
+/// Commands that only other programs call are no help at a prompt.
+#[test]
+fn completions_offer_what_people_type() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = program::run(&["completions", shell]).stdout;
+        let offered = ["snapshot", "stage-exec", "man"].map(|name| {
+            let is_word = |word: &str| word == name;
+            script.split(|character: char| !character.is_alphanumeric() && character != '-').any(is_word)
+        });
+        assert_eq!(offered, [true, false, false], "{shell}");
+    }
+}
+
+/// Each line can be copied: a long one goes on behind a backslash, and what is quoted stays in one piece.
+#[test]
+fn examples_fit_a_narrow_terminal_and_can_still_be_typed() {
+    let help = program::checkstone(&["handoff", "new", "--help"]).env("COLUMNS", "60").answer().stdout;
+    let (_, examples) = help.split_once("Examples:\n").unwrap();
+    insta::assert_snapshot!(examples, @r"
+    checkstone handoff new --mode code --instructions \
+        'Write the parser in src/parser.rs'
+    git diff | checkstone handoff new --mode eval --task-id \
+        T7 --instructions - --constraint 'change no code'
+    checkstone handoff new --response --task-id T7 --phase \
+        validate --status complete \
+        --decision PROCEED --summary 'All 41 tests pass.'
+    ");
+}
+
 /// A person asks for it; no client calls a hook so.
 #[test]
 fn the_hook_has_help_too() {

@@ -382,6 +382,37 @@ fn a_project_has_settings_of_its_own() {
     assert!(FILES.iter().all(|file| !home.workplace.repo().join(file).parent().unwrap().exists()));
 }
 
+/// A link in a repository was chosen by whoever made the repository; one in the home is the person's own.
+#[test]
+fn a_repository_whose_settings_lead_elsewhere_is_not_registered() {
+    let home = Home::new();
+    let repository = home.workplace.repo();
+    std::fs::create_dir(home.workplace.path("elsewhere")).unwrap();
+    symlink("../elsewhere", repository.join(".claude")).unwrap();
+    // One that stays in the repository is followed.
+    std::fs::create_dir(repository.join("settings")).unwrap();
+    symlink("settings", repository.join(".gemini")).unwrap();
+    let told = home.told(&["init", "--yes", "--project", "--agent", "claude", "--agent", "gemini"]);
+    let clients: Vec<&str> =
+        told.lines().filter(|line| line.starts_with(['✓', '✗']) && line.contains("settings.json")).collect();
+    assert_eq!(
+        clients.iter().map(redacted).collect::<Vec<_>>(),
+        [
+            "✗ Claude Code: `[folder]/repo/.claude/settings.json` is not written: a link leads out of the repository, to \
+             `[folder]/elsewhere/settings.json`",
+            "✓ Gemini CLI: registered in `[folder]/repo/.gemini/settings.json`",
+        ]
+    );
+    assert_eq!(std::fs::read_dir(home.workplace.path("elsewhere")).unwrap().count(), 0);
+    assert!(repository.join("settings/settings.json").is_file());
+    // As a dotfile manager does it.
+    std::fs::remove_dir(home.path(".claude")).unwrap();
+    std::fs::create_dir(home.path("dotfiles")).unwrap();
+    symlink("dotfiles", home.path(".claude")).unwrap();
+    home.succeeds(&["init", "--yes", "--agent", "claude"]);
+    assert!(registered(&home, "dotfiles/settings.json") && home.path(".claude").is_symlink());
+}
+
 /// Whoever comes second finds it done, or is told that the file changed meanwhile.
 #[test]
 fn many_at_once_register_once() {

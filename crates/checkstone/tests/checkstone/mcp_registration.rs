@@ -117,3 +117,68 @@ fn the_plan_and_the_result_are_told() {
     let said: Vec<&str> = doctor.lines().filter(|line| line.contains(" mcp ")).collect();
     insta::assert_snapshot!(sandbox::redacted(said.join("\n")));
 }
+
+/// What would not be the same document with our server in it is not written: Codex would not start any more.
+#[test]
+fn a_list_that_takes_no_server_is_left_as_it_is() {
+    for text in [
+        "mcp_servers = {}\n",
+        "mcp_servers = { other = { command = \"x\" } }\n",
+        "mcp_servers = 3\n",
+        "[[mcp_servers]]\n",
+    ] {
+        for scope in [&[][..], &["--project", "--preset", "docs"]] {
+            let home = Home::new();
+            let file = match scope.is_empty() {
+                true => home.path(".codex/config.toml"),
+                false => home.workplace.repo().join(".codex/config.toml"),
+            };
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(&file, text).unwrap();
+            let arguments = [&["init", "--agent", "codex", "--mcp", "--yes"], scope].concat();
+            let answer = home.run(&arguments);
+            assert_eq!(answer.code, Some(4), "{answer}");
+            let told = answer.stdout.matches("config.toml` is left unchanged: `").count();
+            assert_eq!(told, 1, "{answer}");
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+        }
+    }
+}
+
+/// An older version made a file invalid. What it was before is still known; and if somebody else has changed it since, they learn what
+/// to do.
+#[test]
+fn a_file_that_is_no_toml_any_more_is_seen_and_taken_back() {
+    let home = used();
+    let before = home.read(".codex/config.toml");
+    home.succeeds(&["init", "--mcp", "--yes", "--agent", "codex"]);
+    let ours = home.read(".codex/config.toml");
+    home.put(".codex/config.toml", format!("mcp_servers = {{}}\n{ours}"));
+    let doctor = home.run(&["doctor"]).stdout;
+    let said: Vec<&str> = doctor.lines().filter(|line| line.contains(" mcp ")).collect();
+    insta::assert_snapshot!(sandbox::redacted(said.join("\n")), @"  ✗ mcp        `~/.codex/config.toml`, in which the MCP server was registered: it is not valid TOML: cannot extend value of type inline table with a dotted key → fix the file; the client cannot read it either");
+    let answer = home.told(&["uninstall", "--yes"]);
+    insta::assert_snapshot!(answer, @"
+    exit code: 4
+    --- stdout
+    ✓ Codex CLI: `~/.codex/hooks.json` is removed, because `init` created it
+    ✗ Codex CLI: `~/.codex/config.toml` is left unchanged: it is not valid TOML: cannot extend value of type inline table with a dotted key; remove the server `checkstone` by hand, or fix it and run `uninstall` again
+    `[folder]/repo/checkstone.toml` and the record in `[folder]/state` stay; delete them if you no longer want them.
+    --- stderr
+    ");
+    home.put(".codex/config.toml", &ours);
+    home.succeeds(&["uninstall", "--yes"]);
+    assert_eq!(home.read(".codex/config.toml"), before);
+}
+
+/// Somebody took our server out with the client's own command.
+#[test]
+fn a_server_that_was_taken_out_is_seen() {
+    let home = used();
+    let before = home.read(".claude.json");
+    home.succeeds(&["init", "--mcp", "--yes", "--agent", "claude"]);
+    home.put(".claude.json", before);
+    let doctor = home.run(&["doctor"]).stdout;
+    let said: Vec<&str> = doctor.lines().filter(|line| line.contains(" mcp ")).collect();
+    insta::assert_snapshot!(sandbox::redacted(said.join("\n")), @"  – mcp        the MCP server is no longer in `~/.claude.json` → `checkstone init --mcp --agent claude` registers it again");
+}

@@ -474,9 +474,9 @@ fn the_page_says_what_the_json_says() {
     let report = workplace
         .json(&["replay", folder.to_str().unwrap(), "--json", "--html", page.to_str().unwrap()], SCHEMA);
     let text = std::fs::read_to_string(&page).unwrap();
-    assert_eq!(text.matches("<script>").count(), 1);
-    assert!(!text.contains("<img") && !text.contains('\u{1b}') && text.contains("&lt;/script&gt;"));
-    assert!(!text.contains("://"), "the page needs the network");
+    // A prompt that would be code is text, and nothing is fetched from the network.
+    let parts = ["<script>", "<img", "\u{1b}", "://"].map(|part| text.matches(part).count());
+    assert_eq!((parts, text.matches("&lt;/script&gt;").count() > 0), ([1, 0, 0, 0], true));
     let Some(dom) = shown_by_browser(&page) else {
         println!("skipped: there is no Chromium here");
         return;

@@ -57,7 +57,7 @@ fn a_snapshot_is_taken_listed_compared_restored_and_undone() {
         json!({"old": id, "new": null, "files": [
             {"path": "README.md", "change": "deleted"},
             {"path": "notes/new.txt", "change": "added"},
-            {"path": "src/lib.rs", "change": "modified"}]})
+            {"path": "src/lib.rs", "change": "modified"}], "left_out": []})
     );
     let shown = workplace.shown(&["snapshot", "diff"]);
     assert_eq!(
@@ -122,6 +122,80 @@ fn s6_submodules_are_taken_along_and_s7_large_files_are_named() {
     assert_eq!(taken["submodules"][0]["path"], "library");
     let reason = "it is larger than 1 MB (`largest_file_mb` in `[snapshot]`)";
     assert_eq!(taken["left_out"], json!([{"path": "large.txt", "reason": reason}]));
+}
+
+/// HEAD has what the snapshot has, and the file itself is ruined: nobody is told that nothing differs.
+#[test]
+fn a_file_that_cannot_be_saved_is_not_taken_for_unchanged() {
+    let workplace = Workplace::new(None);
+    configure(&workplace, "[snapshot]\nlargest_file_mb = 1\n");
+    create(&workplace);
+    workplace.write("README.md", &"x".repeat(1_500_000));
+    let reason = "it is larger than 1 MB (`largest_file_mb` in `[snapshot]`)";
+    let diff = workplace.json(&["snapshot", "diff", "--json"], "snapshot-diff.schema.json");
+    assert_eq!(diff["files"], json!([{"path": "README.md", "change": "unknown"}]));
+    assert_eq!(diff["left_out"], json!([{"path": "README.md", "reason": reason}]));
+    let restored =
+        workplace.json(&["snapshot", "restore", "latest", "--yes", "--json"], "snapshot-restore.schema.json");
+    let reason = format!("its current state cannot be saved: {reason}");
+    assert_eq!(restored["skipped"], json!([{"path": "README.md", "reason": reason}]));
+    let (_person, terminal) = terminal();
+    let mut command = workplace.checkstone(&["snapshot", "restore", "latest"]);
+    let asked = redacted(command.stdin(Stdio::from(terminal)).answer().to_string());
+    let told = [
+        &["snapshot", "diff"][..],
+        &["snapshot", "diff", "--patch"],
+        &["snapshot", "restore", "latest", "--yes"],
+    ]
+    .map(|arguments| workplace.shown(arguments));
+    insta::assert_snapshot!(told.concat() + &asked, @"
+    exit code: 1
+    --- stdout
+    unknown  README.md: it is larger than 1 MB (`largest_file_mb` in `[snapshot]`)
+    --- stderr
+    exit code: 1
+    --- stdout
+    --- stderr
+    warning: `README.md` could not be compared: it is larger than 1 MB (`largest_file_mb` in `[snapshot]`)
+    exit code: 1
+    --- stdout
+    → README.md was left alone: its current state cannot be saved: it is larger than 1 MB (`largest_file_mb` in `[snapshot]`)
+    ✓ restored [id]: 0 files written, 0 removed
+    --- stderr
+    exit code: 1
+    --- stdout
+    → README.md stays as it is: it is larger than 1 MB (`largest_file_mb` in `[snapshot]`)
+    Nothing else differs from [id].
+    --- stderr
+    ");
+}
+
+/// Both sides' rules say what is ignored: what the first restore leaves alone, the undo does not remove.
+#[test]
+fn what_was_ignored_survives_a_restore_and_its_undo() {
+    let workplace = Workplace::new(None);
+    create(&workplace);
+    workplace.write(".gitignore", ".env\ndata/\n");
+    workplace.write(".env", "SECRET=1\n");
+    workplace.write("data/db", "people\n");
+    let now = tree(&workplace);
+    let told = [&["snapshot", "restore", "latest", "--yes"][..], &["snapshot", "restore", "--undo", "--yes"]]
+        .map(|arguments| workplace.shown(arguments));
+    assert_eq!(tree(&workplace), now);
+    insta::assert_snapshot!(told.concat(), @"
+    exit code: 0
+    --- stdout
+    ✓ restored [id]: 0 files written, 1 removed
+    `checkstone snapshot restore --undo` brings back what was there
+    --- stderr
+    exit code: 1
+    --- stdout
+    → .env was left alone: the snapshot's own `.gitignore` files ignore it, so it may have been there
+    → data was left alone: the snapshot's own `.gitignore` files ignore it, so it may have been there
+    ✓ restored [id]: 1 file written, 0 removed
+    `checkstone snapshot restore --undo` brings back what was there
+    --- stderr
+    ");
 }
 
 /// S11: the repository, the work and a named ignored file come back after `rm -rf .git`.

@@ -1,3 +1,5 @@
+use std::path::PathBuf;
+
 use sandbox::{RunToEnd as _, without_durations};
 use serde_json::{Value, json};
 
@@ -106,6 +108,18 @@ fn without_git_the_gate_is_off() {
         "exit code: 2\n--- stdout\n--- stderr\nerror: cannot ask git: there is no program `git`\n\
          hint: install git, or add its folder to `PATH`\n"
     );
+}
+
+/// Without a place for the journal every stop passes. Root may write everywhere, and still no folder can be made in `/proc`.
+#[test]
+fn without_a_place_for_the_journal_the_gate_is_off() {
+    let workplace = Workplace::new(Some(RUST));
+    std::fs::write(workplace.path("a-file"), "").unwrap();
+    for state in [PathBuf::from("/proc/nope"), workplace.path("a-file/state")] {
+        let status = workplace.checkstone(&["status", "--json"]).env("CHECKSTONE_STATE_DIR", state).answer();
+        let value: Value = serde_json::from_str(&status.stdout).unwrap();
+        assert_eq!(value["switch"], json!({"on": false, "reason": "the state directory cannot be written"}));
+    }
 }
 
 /// Sentences are broken between words, and what is in backticks stays whole.

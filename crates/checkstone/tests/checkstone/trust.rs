@@ -64,6 +64,36 @@ fn a_file_that_needs_no_trust_gets_none() {
     assert!(!workplace.path("state").exists());
 }
 
+/// Every key and its value; what it grants, in words that tell one value from another.
+#[test]
+fn all_that_would_be_granted_is_shown() {
+    let everything = "[autosave]\nmode = \"autonomous\"\nthreshold = 60\nwindow = 100000\npush = \"always\"\nwait = \"1s\"\n\
+                      include = \"all\"\nnotes = \"n.md\"\nsubject = \"s\"\nbody = \"b\"\nco_author = \"A <a@b>\"\n\
+                      allow_secrets_in = [\"**\"]\nallow_secrets = [\"aws\"]\nhook_timeout = \"2m\"\n\
+                      [snapshot]\nat_turn_start = true\nkeep = 1\nkeep_for = \"1h\"\nlargest_file_mb = 1\nmirror = true\n\
+                      mirror_files = [\".env\"]\n";
+    let shown = |text: &str| {
+        let shown = Workplace::new(Some(text)).shown(&["trust", "--yes"]);
+        shown.lines().filter(|line| line.starts_with(' ')).collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!("everything", shown(everything));
+    let alone = [
+        "push = \"tracked\"",
+        "push = \"never\"",
+        "push = { \"*\" = \"never\", \"main\" = \"always\" }",
+        "mode = \"normal\"",
+        "mode = \"autonomous\"",
+        "allow_secrets_in = [\"x.md\"]",
+        "allow_secrets_in = [\"*\", \"*/**\"]",
+    ];
+    let alone = alone.map(|key| shown(&format!("[autosave]\n{key}\n")));
+    insta::assert_snapshot!("alone", alone.join("\n"));
+    assert_eq!(
+        shown("[snapshot]\nlargest_file_mb = 1\n"),
+        "  snapshot.largest_file_mb = 1: A larger file, in MB, is left out and reported."
+    );
+}
+
 #[test]
 fn without_a_terminal_only_yes_is_an_answer() {
     let workplace = Workplace::new(Some(CHECKED));

@@ -48,6 +48,21 @@ fn there_and_back_is_the_same_to_the_byte() {
     }
 }
 
+/// A repository's folder may be a link to the person's own: one file by two names, which is taken back once.
+#[test]
+fn a_file_with_two_names_is_taken_back_once() {
+    let claude = FILES[0];
+    for text in REAL {
+        let home = Home::new();
+        home.put(claude, of(claude, text));
+        home.succeeds(&["init", "--agent", "claude", "--mcp", "--yes"]);
+        std::os::unix::fs::symlink(home.path(".claude"), home.workplace.repo().join(".claude")).unwrap();
+        let told = home.succeeds(&["uninstall", "--agent", "claude", "--yes"]);
+        assert_eq!(told.matches("settings.json").count(), 1, "{told}");
+        assert_eq!(home.read(claude), of(claude, text));
+    }
+}
+
 /// The status line of Claude Code goes the same way, there and back.
 #[test]
 fn a_status_line_is_added_where_there_is_none_and_taken_back() {

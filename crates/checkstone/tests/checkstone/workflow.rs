@@ -198,6 +198,21 @@ fn what_is_done_and_committed_may_be_shipped() {
     ");
 }
 
+/// Without git nothing is known against it, which is not the same as good.
+#[test]
+fn the_ship_gate_says_what_it_could_not_look_at() {
+    let workplace = Workplace::new(None);
+    std::fs::remove_dir_all(workplace.repo().join(".git")).unwrap();
+    for name in ["pre-flight", "commit"] {
+        phase(&workplace, &["ship", name, "--status", "complete"]);
+    }
+    let output = workplace.run(&["workflow", "gate", "ship", "--json"]);
+    let told = valid(&output.stdout, "workflow-gate.schema.json");
+    let unknown = "there is no git repository here: commits and uncommitted changes were not looked at";
+    assert_eq!((&told["ship_allowed"], &told["warnings"]), (&json!(true), &json!([unknown])));
+    assert_eq!(output.stderr, format!("warning: {unknown}\n"));
+}
+
 /// P4, with processes: none of their updates is lost.
 #[test]
 fn p4_many_processes_lose_no_update() {

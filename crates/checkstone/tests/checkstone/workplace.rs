@@ -128,9 +128,11 @@ impl Workplace {
         self.path("transcript.jsonl")
     }
 
-    /// Writes a transcript whose turn ran `commands`, each with whether it went well.
+    /// Writes a transcript whose turn ran `commands`, each with whether it went well, at the moment when the source was
+    /// written: each of them may have seen it as it is, and each may have written it.
     pub(crate) fn turn(&self, commands: &[(&str, bool)]) {
-        let at = jiff::Timestamp::try_from(now()).unwrap() + jiff::SignedDuration::from_secs(2);
+        let written = std::fs::metadata(self.repo().join("src/lib.rs")).and_then(|file| file.modified());
+        let at = jiff::Timestamp::try_from(written.unwrap_or_else(|_| now())).unwrap();
         let mut lines = vec![json!({
             "type": "user", "promptId": "prompt-1", "uuid": "u0", "parentUuid": null, "isSidechain": false,
             "message": {"role": "user", "content": "Fix it"}, "timestamp": at.to_string(),

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use settings::{
-    At, Boolean, Choice, Entry, Kind, List, Name, Names, Nested, OneOrMore, Reader, Shape, TableOfKeys, Text,
-    Time, TimeLimit, Whole, choices, table,
+    At, Boolean, Choice, Entry, Filled, Kind, List, Name, Names, Nested, OneOrMore, Reader, Shape,
+    TableOfKeys, Text, Time, TimeLimit, Whole, choices, table,
 };
 
 use super::kinds::{PathInside, Patterns, Presets, UsersOwn};
@@ -295,11 +295,11 @@ table! {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
     pub struct Check, layer CheckLayer {
         /// Globs of the changed files that it is for.
-        when: Globs;
+        when: Filled<Globs>;
         /// The command line, for `sh -c`.
-        run: Text;
+        run: Filled<Text>;
         /// A command that takes longer is stopped.
-        timeout: Time = Duration::from_secs(60);
+        timeout: TimeLimit = Duration::from_secs(60);
     }
 }
 

@@ -34,6 +34,11 @@ impl PushRules {
         !(self.0.iter().any(is_never) && self.0.iter().all(|(_, when)| *when == PushWhen::Never))
     }
 
+    /// Whether there may be a branch that is pushed although the remote does not have it.
+    pub fn may_publish(&self) -> bool {
+        self.0.iter().any(|(_, when)| *when == PushWhen::Always)
+    }
+
     /// The longest pattern that matches decides. A branch that none matches is pushed if it is tracked.
     pub fn of_branch(&self, branch: &str) -> PushWhen {
         let is_match = |pattern: &str| matcher(pattern).is_ok_and(|matcher| matcher.is_match(branch));
@@ -78,6 +83,17 @@ impl Kind for PushRules {
             rules.push((pattern, Choice::<PushWhen>::read(Entry { key, value }, reader)?));
         }
         Some(Self(rules))
+    }
+
+    fn written(value: &Self) -> String {
+        let word = |when: &PushWhen| format!("\"{}\"", PushWhen::word(*when));
+        match value.0.as_slice() {
+            [(pattern, when)] if pattern == EVERY => word(when),
+            rules => {
+                let rules = rules.iter().map(|(pattern, when)| format!("{pattern:?} = {}", word(when)));
+                format!("{{ {} }}", rules.collect::<Vec<_>>().join(", "))
+            }
+        }
     }
 
     fn shape() -> Shape {

@@ -4,14 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use programs::repository::{Package, Repository, Way};
-use programs::shell::{Attribution, Intents, SimpleCommand, Word};
+use programs::shell::{Attribution, Intents};
 use programs::{Deed, is_test_file};
 use transcript::Outcome;
 
 use super::printed::Printed;
 use super::verification::{self, PackageCode, Showed, VerifyingRun};
-use super::{Expectation, Seen, evidence};
+use super::{Expectation, Seen, evidence, own_code};
 use crate::changed::{Changed, OTHER_CODE};
+use crate::ledger_extract::ProvenFile;
 use crate::policy::{Action, Class, Policy, Proof, RuleLevel};
 use crate::ran::{Moment, Ran};
 use crate::strength::Strength;
@@ -46,7 +47,8 @@ pub(crate) fn expectations<'a>(
     let demanded = demands(policy, changed);
     let usual: Vec<String> = demanded.iter().filter_map(|demand| usual_program(demand.action)).collect();
     for mut demand in demanded {
-        if let Some(earlier) = demand.leave_proven(policy, work) {
+        let at_any_time = Looking { usual: &usual, changed, work, after: After::Anything };
+        if let Some(earlier) = demand.leave_proven(policy, &at_any_time) {
             found.push((Expectation { subject: demand, seen: Seen::Evidence(earlier) }, After::Anything));
             continue;
         }
@@ -74,7 +76,7 @@ pub(crate) fn expectations<'a>(
             }
             _ => {
                 let (seen, moment) = looking.look_for(demand.action, &demand.covers, None);
-                demand.stand(demand.covers.clone(), &seen);
+                demand.stand(demand.covers.clone(), &seen, None);
                 Some((seen, moment))
             }
         };
@@ -151,26 +153,29 @@ pub(crate) fn report(expectation: &Expectation<Demand<'_>>) -> Observation {
 
 impl Demand<'_> {
     /// Takes out the files whose present content was proven before; if that is all of them, what proved the last one.
-    fn leave_proven(&mut self, policy: &Policy, work: &Work<'_>) -> Option<Evidence> {
+    fn leave_proven(&mut self, policy: &Policy, looking: &Looking<'_, '_>) -> Option<Evidence> {
         if policy.gate.turn_only || !self.action.is_about_content() {
             return None;
         }
         let mut last = None;
-        let Self { action, covers, proven, .. } = self;
-        covers.retain(|path| match work.earlier_proof(path, &action.id) {
-            Some(command) => {
-                last = Some(Evidence { command: command.to_owned(), line: None });
+        let Self { action, covers, proven, weaker, .. } = self;
+        covers.retain(|path| match looking.work.earlier_proof(path, &action.id) {
+            Some(earlier) if !looking.proves_more(action, path, earlier) => {
+                last = Some(Evidence { command: earlier.command.clone(), line: None });
+                let step = looking.strongest(path).map(Way::step);
+                let told = earlier.weak.zip(step).map(|(done, step)| weaker_verification(done, &step));
+                weaker.extend(told.filter(|told| !weaker.contains(told)));
                 proven.push(path.clone());
                 false
             }
-            None => true,
+            _ => true,
         });
         last.filter(|_| covers.is_empty())
     }
 
     /// What was seen decides how the contents of the files stand. What is only reported is not asked of anybody. What has to be
     /// done again for the same content is not proven by having been done before.
-    fn stand(&mut self, files: BTreeSet<String>, seen: &Seen) {
+    fn stand(&mut self, files: BTreeSet<String>, seen: &Seen, weak: Option<Strength>) {
         let proof = match seen {
             Seen::Evidence(evidence) => ContentProof::Proven(evidence.clone()),
             _ if self.action.level != RuleLevel::Hold => return,
@@ -179,7 +184,7 @@ impl Demand<'_> {
         };
         if self.action.is_in_ledger() {
             let action = &self.action.id;
-            let stand = |path| FileStanding { path, action: action.clone(), proof: proof.clone() };
+            let stand = |path| FileStanding { path, action: action.clone(), proof: proof.clone(), weak };
             self.standings.extend(files.into_iter().map(stand));
         }
     }
@@ -300,7 +305,10 @@ impl Looking<'_, '_> {
         for Candidate { ran, objection, strength } in
             candidates(action, self.usual, covers, code, self.work).into_iter().rev()
         {
-            if action.proof == Proof::Verification && strength.is_some() && !is_about(ran.command, covers) {
+            if action.proof == Proof::Verification
+                && strength.is_some()
+                && !own_code::is_about(ran.command, covers)
+            {
                 continue;
             }
             let objection = objection.or_else(|| {
@@ -343,7 +351,7 @@ impl Looking<'_, '_> {
             }
             if let Some((evidence, at)) = self.execution(demand.action, &path) {
                 let seen = Seen::Evidence(evidence);
-                demand.stand(BTreeSet::from([path]), &seen);
+                demand.stand(BTreeSet::from([path]), &seen, None);
                 whole = Some((seen, Some(at)));
             } else {
                 parts.entry(code).or_insert((package, BTreeSet::new())).1.insert(path);
@@ -364,12 +372,13 @@ impl Looking<'_, '_> {
             {
                 continue;
             }
-            demand.stand(covers.clone(), &seen);
             let strongest = package.strongest(&code.languages);
+            let less = strongest
+                .filter(|_| matches!(seen, Seen::Evidence(_)))
+                .and_then(|way| self.weaker(demand.action, way, &code, &covers));
+            demand.stand(covers.clone(), &seen, less.as_ref().map(|(done, _)| *done));
             match seen {
-                Seen::Evidence(_) => {
-                    weaker.extend(strongest.and_then(|way| self.weaker(demand.action, way, &code, &covers)));
-                }
+                Seen::Evidence(_) => weaker.extend(less),
                 _ => {
                     let way =
                         strongest.filter(|way| covers.iter().any(|path| way.is_for(self.code_path(path))));
@@ -388,7 +397,7 @@ impl Looking<'_, '_> {
         weaker.sort();
         for (done, step) in weaker {
             let observation = weaker_verification(done, &step);
-            if !demand.steps.contains(&step) && told.insert(step) {
+            if !demand.steps.contains(&step) && told.insert(step) && !demand.weaker.contains(&observation) {
                 demand.weaker.push(observation);
             }
         }
@@ -404,7 +413,7 @@ impl Looking<'_, '_> {
     ) -> Vec<BTreeSet<String>> {
         let runs = self.work.verifying_runs().iter();
         let narrow: Vec<&VerifyingRun<'_>> = runs
-            .filter(|run| run.looks_at_files() && run.is_about(code) && run.objection().is_none())
+            .filter(|run| looks_at_a_part(run) && run.is_about(code) && run.objection().is_none())
             .collect();
         let is_proven = || matches!(self.look_for(action, &covers, Some(code)).0, Seen::Evidence(_));
         if narrow.is_empty() || covers.len() < 2 || is_proven() {
@@ -456,6 +465,28 @@ impl Looking<'_, '_> {
         self.work.verifying_runs().iter().filter(is_trial).any(|run| self.is_fresh(action, covers, run))
     }
 
+    /// How the package of a file verifies it best.
+    fn strongest(&self, path: &str) -> Option<&Way> {
+        let package = self.work.repository()?.package_of(path)?;
+        package.strongest(&PackageCode::of(package, self.code_path(path)).languages)
+    }
+
+    /// Whether a run of this turn says more of a file than what proved its content before.
+    fn proves_more(&self, action: &Action, path: &str, earlier: &ProvenFile) -> bool {
+        let Some(weak) = earlier.weak else { return false };
+        let Some(package) = self.work.repository().and_then(|repository| repository.package_of(path)) else {
+            return false;
+        };
+        let (code, covers) = (PackageCode::of(package, path), BTreeSet::from([path.to_owned()]));
+        self.work.verifying_runs().iter().any(|run| {
+            run.strength > weak
+                && run.is_about(&code)
+                && run.objection().is_none()
+                && run.misses(&covers).is_none()
+                && self.is_fresh(action, &covers, run)
+        })
+    }
+
     /// By how much less than it has a package was verified, and what would verify more.
     fn weaker(
         &self,
@@ -467,7 +498,7 @@ impl Looking<'_, '_> {
         let runs = self.work.verifying_runs().iter();
         let (narrow, wide): (Vec<_>, Vec<_>) = runs
             .filter(|run| run.is_about(code) && run.objection().is_none())
-            .partition(|run| run.looks_at_files());
+            .partition(|run| looks_at_a_part(run));
         let of_all =
             wide.into_iter().filter(|run| self.is_fresh(action, covers, run)).map(|run| run.strength).max();
         let of_file = |path: &String| {
@@ -482,36 +513,14 @@ impl Looking<'_, '_> {
     }
 }
 
-fn weaker_verification(done: Strength, step: &str) -> Observation {
-    let done = match done {
-        Strength::Ran => "run",
-        Strength::Linted => "linted",
-        Strength::Built | Strength::Tested => "built or type checked",
-    };
-    let text = format!("The changes were only {done} — {step} would verify more");
-    Observation { rule: Rule::WeakerVerification, text, line: None }
+/// Whether a run looked at some files or folders of its packages alone.
+fn looks_at_a_part(run: &VerifyingRun<'_>) -> bool {
+    run.looks_at_files() || run.covers.is_below()
 }
 
-/// Code on the command line verifies what it names: a module, a folder or a file.
-fn is_about(command: &SimpleCommand, covers: &BTreeSet<String>) -> bool {
-    const SHORTEST: usize = 3;
-    if !command.is_inline_code() {
-        return true;
-    }
-    let code: Vec<&str> = command.arguments.iter().map(Word::text).collect();
-    // What is typed in may name a file to look at it or to edit it.
-    let is_typed_in = code.first() == Some(&"-");
-    let code = code.join(" ");
-    let is_part = |character: char| character.is_alphanumeric() || character == '_';
-    let words: BTreeSet<&str> = code.split(|character| !is_part(character)).collect();
-    covers.iter().any(|path| {
-        let mut parts = path.split('/').rev();
-        let stem = parts.next().and_then(|name| name.split('.').next()).unwrap_or_default();
-        let imports =
-            |folder: &str| ["import", "from"].iter().any(|word| code.contains(&format!("{word} {folder}")));
-        let names = !is_typed_in && words.contains(stem);
-        (stem.len() >= SHORTEST && (names || imports(stem))) || parts.any(imports)
-    })
+fn weaker_verification(done: Strength, step: &str) -> Observation {
+    let text = format!("The changes were only {} — {step} would verify more", done.in_words());
+    Observation { rule: Rule::WeakerVerification, text, line: None }
 }
 
 /// Something that an action asks for.
@@ -540,6 +549,7 @@ fn candidates<'a>(
             ran: run.ran,
             objection: run
                 .objection()
+                .or_else(|| own_code::objection(run, work))
                 .or_else(|| Some(format!("it did not check `{}`", run.misses(covers)?))),
             strength: Some(run.strength),
         })

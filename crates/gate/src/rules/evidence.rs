@@ -75,8 +75,8 @@ pub(crate) fn objection(ran: &Ran<'_>) -> Option<String> {
     }
 }
 
-/// Why evidence does not cover what changed: something changed after it, by the order of the calls or by the time
-/// at which a file was written.
+/// Why evidence does not cover what changed: something changed after it. That it saw the very content of a file decides, if
+/// that is known; else the order of the calls and the time at which the file was written.
 pub(crate) fn staleness(
     action: &Action,
     covers: &BTreeSet<String>,
@@ -88,6 +88,25 @@ pub(crate) fn staleness(
     if action.fresh == Fresh::ThisTurn {
         return None;
     }
+    let objection = written_after(action, covers, changed, ran, strength, work)?;
+    let is_unseen = |path: &&String| !work.has_present_code_at(path, ran.at);
+    let unseen: BTreeSet<String> = covers.iter().filter(is_unseen).cloned().collect();
+    match unseen.len() {
+        number if number == covers.len() || !action.is_about_content() => Some(objection),
+        0 => None,
+        _ => written_after(action, &unseen, changed, ran, strength, work),
+    }
+}
+
+/// The same by order and times alone.
+fn written_after(
+    action: &Action,
+    covers: &BTreeSet<String>,
+    changed: &[Changed],
+    ran: &Ran<'_>,
+    strength: Option<Strength>,
+    work: &Work<'_>,
+) -> Option<String> {
     const STALE: &str = "it ran before the last change";
     let is_rewritten = action.proof != Proof::Evidence && work.rewrites_after(ran);
     let last_edit = match action.proof {
@@ -99,7 +118,8 @@ pub(crate) fn staleness(
     }
     // What a program wrote itself is not verified by having run it.
     let only_ran = strength == Some(Strength::Ran);
-    if only_ran && work.has_unknown_writer(covers) {
+    let since = || covers.iter().filter(|path| !was_there_before(path, changed, ran)).cloned().collect();
+    if only_ran && work.has_unknown_writer(&since()) {
         return Some("it may have made the changes itself".to_owned());
     }
     let ended = ran.call.ended_at.filter(|_| !only_ran).or(ran.call.at)?;
@@ -119,4 +139,13 @@ pub(crate) fn staleness(
     };
     let newer = changed.iter().filter(|file| covers.contains(&file.path)).find(is_newer);
     newer.map(|file| format!("`{}` was written after it", file.path))
+}
+
+/// Whether a file had been written when the run began, by its time.
+fn was_there_before(path: &str, changed: &[Changed], ran: &Ran<'_>) -> bool {
+    let written = changed.iter().find(|file| file.path == path).and_then(|file| file.modified_ns);
+    let slack = |began: &Timestamp| if began.subsec_nanosecond() == 0 { SLACK_NS } else { FILE_CLOCK_NS };
+    written
+        .zip(ran.call.at)
+        .is_some_and(|(written, began)| i128::from(written) + slack(&began) < began.as_nanosecond())
 }

@@ -13,6 +13,8 @@ pub(crate) struct Printed {
     pub(crate) has_errors: bool,
     /// More of them than lines that any program may begin with `error:`.
     pub(crate) has_code_errors: bool,
+    /// A tool says that the whole of its work failed.
+    pub(crate) has_failed_tool: bool,
     /// A program could not be started, or did not understand its command line.
     pub(crate) not_started: bool,
 }
@@ -26,6 +28,7 @@ impl Printed {
             is_of_tests: !shown.summaries.is_empty() || matches!(summary, Some(Summary::Passed { .. })),
             has_errors: !shown.errors.is_empty(),
             has_code_errors: shown.errors.iter().any(|errors| errors.kind != ErrorKind::Plain),
+            has_failed_tool: shown.tools.iter().any(|tool| !tool.succeeded),
             not_started: !shown.not_started.is_empty(),
         }
     }
@@ -56,6 +59,16 @@ impl Printed {
     /// A runner ran and found nothing to do, and nothing else went wrong.
     pub(crate) fn ran_nothing(&self) -> bool {
         self.summary == Some(Summary::NoTestsRan) && !self.has_errors
+    }
+
+    /// Whether the shell says that this program was killed: `bash: line 1:  4242 Killed                  pytest -q`.
+    pub(crate) fn says_killed(recorded: &RecordedCall, program: &str) -> bool {
+        let printed = recorded.call.snippet.as_deref().unwrap_or_default();
+        printed.lines().any(|line| match line.trim().split_once("Killed") {
+            Some(("", "")) => true,
+            Some((shell, started)) => shell.contains(": line ") && started.contains(program),
+            None => false,
+        })
     }
 
     /// Whether it tells of failures or errors.

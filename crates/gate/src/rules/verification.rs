@@ -1,6 +1,7 @@
 //! Runs that verify code: tests, type checks, builds, linters, the program itself, and whatever shows the summary of a test
 //! runner. What a run showed decides: its status where that is known, else its output. A known verifier whose status a
-//! pipe or a list hides is green unless its output shows red; if the output was thrown away, nothing is shown.
+//! pipe or a list hides is green unless its output shows red, or shows that it came to no end; if the output was thrown
+//! away, nothing is shown.
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
@@ -14,6 +15,7 @@ use transcript::{Kind, Outcome};
 use super::chain;
 use super::errors::harmless;
 use super::printed::Printed;
+use super::told_status::{self, Told};
 use crate::inputs::RecordedCall;
 use crate::ran::{Moment, Ran};
 use crate::strength::Strength;
@@ -367,6 +369,12 @@ fn showed(
     if call.user_stopped {
         return nothing("it was stopped");
     }
+    let told = LazyCell::new(|| Told::of(recorded, command));
+    let failed = |code, is_alone| match told_status::why_not_done(code, command) {
+        Some(why) => nothing(why),
+        None if is_alone || matches!(summary, Some(Summary::Failed { .. })) => Showed::Red,
+        None => nothing("it failed"),
+    };
     let by_output = |mask: Mask| match is_hidden {
         true if mask == Mask::Piped => nothing("a filter hid its output"),
         true => Showed::Nothing(mask.to_string()),
@@ -374,17 +382,26 @@ fn showed(
         false if command.hides_errors && strength == Strength::Tested && summary.is_none() => {
             nothing("its status is hidden, and its error output was thrown away")
         }
-        false => by_output(mask, summary, printed),
+        false => by_output(mask, summary, recorded, command, printed, *told),
+    };
+    let by_told_or_shown = |mask: Mask| match (*told, by_output(mask)) {
+        (Some(Told::Failed { code, is_alone }), _) => failed(code, is_alone),
+        // A tool's own word for the whole is what a build has for a summary.
+        (_, Showed::Green) if strength != Strength::Tested && printed.has_failed_tool => Showed::Red,
+        (None, Showed::Green) if summary.is_none() && ends_early(recorded, command, printed) => {
+            nothing("its output ends without a summary")
+        }
+        (_, showed) => showed,
     };
     match (call.outcome, summary) {
         (Outcome::Unknown, Some(Summary::Passed { .. })) => Showed::Green,
         (Outcome::Unknown, Some(Summary::Failed { .. })) => Showed::Red,
         // It ended, but the client does not say how: the output decides, as behind a pipe (W13).
-        (Outcome::Unknown, _) if call.is_status_hidden => by_output(Mask::Piped),
+        (Outcome::Unknown, _) if call.is_status_hidden => by_told_or_shown(Mask::Piped),
         (Outcome::Unknown, _) => nothing("its outcome is unknown"),
         (Outcome::Ok, Some(Summary::NoTestsRan)) => nothing("no tests ran"),
         (Outcome::Ok, _) => match (attribution, summary) {
-            (Attribution::Masked(mask), _) => by_output(mask),
+            (Attribution::Masked(mask), _) => by_told_or_shown(mask),
             (Attribution::Decides, Some(Summary::Failed { .. })) => {
                 nothing("its own summary reports failures")
             }
@@ -395,7 +412,7 @@ fn showed(
             let is_suspect = suspects.iter().any(|suspect| std::ptr::eq(*suspect, command));
             match attribution {
                 // Something else decided the status of the whole.
-                Attribution::Masked(mask) if !command.suspect => by_output(mask),
+                Attribution::Masked(mask) if !command.suspect => by_told_or_shown(mask),
                 _ if !is_suspect => Showed::Green,
                 // Its own summary tells of a pass, and something beside or after it can have failed instead.
                 _ if matches!(summary, Some(Summary::Passed { .. }))
@@ -425,8 +442,27 @@ fn is_digested(recorded: &RecordedCall, command: &SimpleCommand) -> bool {
         && after.next().is_some_and(|next| next.is_inline_code() && next.output != Output::Hidden)
 }
 
+/// Whether a runner whose summary comes last shows the end of its output without one: it crashed, or was stopped.
+fn ends_early(recorded: &RecordedCall, command: &SimpleCommand, printed: &Printed) -> bool {
+    // Stands where a client or we ourselves cut a part of the output out.
+    const CUTS: [&str; 7] = ["…", "truncated", "too large", "too long", "omitted", "hidden", "saved to"];
+    let text = recorded.call.snippet.as_deref().unwrap_or_default();
+    command.ends_with_summary()
+        && (command.output == Output::Shown || command.shows_end)
+        && !text.trim().is_empty()
+        && !CUTS.iter().any(|cut| text.contains(cut))
+        && !printed.tells_of_tests(recorded)
+}
+
 /// What the output shows of a run whose status is hidden.
-fn by_output(mask: Mask, summary: Option<Summary>, printed: &Printed) -> Showed {
+fn by_output(
+    mask: Mask,
+    summary: Option<Summary>,
+    recorded: &RecordedCall,
+    command: &SimpleCommand,
+    printed: &Printed,
+    told: Option<Told>,
+) -> Showed {
     // Whether it ran at all, and to its end, is not known.
     let may_not_have_run = matches!(
         mask,
@@ -437,7 +473,17 @@ fn by_output(mask: Mask, summary: Option<Summary>, printed: &Printed) -> Showed 
         Some(Summary::Failed { .. }) => Showed::Red,
         Some(Summary::NoTestsRan) => Showed::Nothing("no tests ran".to_owned()),
         None if may_not_have_run => Showed::Nothing(mask.to_string()),
+        None if command.may_be_skipped && told != Some(Told::Succeeded) => {
+            let text = recorded.call.snippet.as_deref().unwrap_or_default();
+            match command.says_it_is_done(text) {
+                true => Showed::Green,
+                false => Showed::Nothing(Mask::Conditional.to_string()),
+            }
+        }
         None if printed.not_started => Showed::Nothing("it did not start".to_owned()),
+        None if Printed::says_killed(recorded, &command.program) => {
+            Showed::Nothing("it was killed".to_owned())
+        }
         None if printed.has_errors => Showed::Red,
         None => Showed::Green,
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use gate::{Changes, Decision, History, Inputs, PlanFile, Rule, Stop, judge};
 use programs::repository::{Repository, RepositoryFile};
 use serde::Deserialize;
-use transcript::Agent;
+use transcript::{Agent, FileEdit};
 
 use crate::turns::{asked, policy, required, sentences};
 
@@ -25,6 +25,9 @@ pub(crate) struct Labelled {
     #[serde(default)]
     history: History,
     plan: Option<PlanFile>,
+    /// What files hold at the stop, where that matters.
+    #[serde(default)]
+    holds: BTreeMap<String, String>,
     /// The files that say what the repository's own words mean, by their paths, with their texts.
     repository: Option<BTreeMap<String, String>>,
     pub(crate) expect: Expected,
@@ -70,6 +73,8 @@ pub(crate) fn load(folder: &Path) -> (Labelled, Option<Agent>, Inputs) {
     inputs.stop = labelled.stop.clone();
     inputs.history = labelled.history.clone();
     inputs.plan = labelled.plan.clone();
+    let present = |(path, text): (&String, &String)| Some((path.clone(), FileEdit::hash_of_whole(text)?));
+    inputs.present = labelled.holds.iter().filter_map(present).collect();
     inputs.repository = labelled.repository.as_ref().map(|files| {
         let file = |(path, text): (&String, &String)| RepositoryFile {
             path: path.clone(),

@@ -1,17 +1,23 @@
 //! What was proven before needs no second proof, and what stays unproven is told to the person (L2, L3, L14).
 
 use gate::policy::Policy;
-use gate::{ContentProof, LedgerExtract, ProvenFile, UnprovenFile, Verdict, judge, needs};
+use gate::{ContentProof, LedgerExtract, ProvenFile, Strength, UnprovenFile, Verdict, judge, needs};
 
 use contents::Nature;
 use transcript::{Call, FileEdit};
 
+use crate::real_sessions::{in_repository, repository};
 use crate::turns::*;
 
 const PYTHON: &str = r#"presets = ["python"]"#;
 
 fn proven(path: &str) -> ProvenFile {
-    ProvenFile { path: path.to_owned(), action: "python-tests".to_owned(), command: "pytest -q".to_owned() }
+    ProvenFile {
+        path: path.to_owned(),
+        action: "python-tests".to_owned(),
+        command: "pytest -q".to_owned(),
+        weak: None,
+    }
 }
 
 fn unproven(path: &str, committed: bool) -> UnprovenFile {
@@ -48,6 +54,43 @@ fn l14_the_same_content_as_when_it_was_proven_is_proven() {
     assert_eq!((verdict.reason.as_str(), standings(&verdict).len()), ("all clear", 0));
     let evidence = verdict.actions[0].evidence.as_ref().unwrap();
     assert_eq!((evidence.command.as_str(), evidence.line), ("pytest -q", None));
+}
+
+/// Having run the code stays having run it, in later turns too, until more is done.
+#[test]
+fn content_that_was_only_run_is_not_proven_as_if_it_had_been_tested() {
+    let python = policy(PYTHON);
+    let words = || repository(&[("pyproject.toml", "[project]"), ("tests/test_a.py", "")]);
+    let turn = |calls: Vec<Call>| in_repository(words(), [vec![write("a.py")], calls].concat(), &["a.py"]);
+    let weak = |verdict: &Verdict| verdict.standings.iter().map(|one| one.weak).collect::<Vec<_>>();
+    let only_run = judge(&python, &turn(vec![ran("python a.py")]));
+    assert_eq!(
+        (brief(&only_run).as_str(), weak(&only_run)),
+        ("notify +weaker-verification", vec![Some(Strength::Ran)])
+    );
+    assert_eq!(weak(&judge(&python, &turn(vec![printed("pytest", PYTEST_PASSED)]))), [None]);
+    // The same content in a later turn.
+    let earlier = ProvenFile { weak: Some(Strength::Ran), ..proven("a.py") };
+    for (calls, expected, standing) in [
+        (vec![], "notify +weaker-verification", vec![]),
+        (vec![ran("python a.py")], "notify +weaker-verification", vec![]),
+        (vec![ran("ruff check .")], "notify +weaker-verification", vec![Some(Strength::Linted)]),
+        (vec![printed("pytest", PYTEST_PASSED)], "notify", vec![None]),
+    ] {
+        let mut later = turn(calls);
+        later.ledger.proven = vec![earlier.clone()];
+        let verdict = judge(&python, &later);
+        assert_eq!((brief(&verdict).as_str(), weak(&verdict)), (expected, standing));
+    }
+    let mut later = turn(vec![]);
+    later.ledger.proven = vec![earlier];
+    assert_eq!(
+        told(&python, &later),
+        "notify: [checkstone] The changes were only run — `pytest` would verify more"
+    );
+    // Older versions recorded no such thing.
+    let old = r#"{"path": "a.py", "action": "python-tests", "command": "pytest -q"}"#;
+    assert_eq!(serde_json::from_str::<ProvenFile>(old).unwrap(), proven("a.py"));
 }
 
 #[test]
@@ -178,6 +221,7 @@ fn only_what_verifies_content_is_proven_by_an_earlier_run() {
         path: "service/a.py".to_owned(),
         action: action.to_owned(),
         command: "make".to_owned(),
+        weak: None,
     };
     turn.ledger.proven = vec![earlier("restart"), earlier("tests")];
     let verdict = judge(&own, &turn);

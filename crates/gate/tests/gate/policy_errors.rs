@@ -124,6 +124,30 @@ fn each_mistake_has_its_place_and_its_words() {
         ("[[error]]\ncontains = \"x\"", "checkstone.toml:1:1: `[[error]]` has no `say`"),
         ("[[check]]\nrun = \"x\"", "checkstone.toml:1:1: `[[check]]` has no `when`"),
         (
+            "[[check]]\nwhen = []\nrun = \" \"\ntimeout = \"0s\"",
+            "checkstone.toml:2:8: `when` is empty\n\
+             checkstone.toml:3:7: `run` is empty\n\
+             checkstone.toml:4:11: `0s` is not a time above zero",
+        ),
+        (
+            "[[error]]\nsay = \"x\"\ncontains = 3",
+            "checkstone.toml:3:12: `3` is not a string or an array of strings",
+        ),
+        (
+            "[action.z]\nsay = \"x\"\nevidence = [\"make z\"]\nafter = \"z\"",
+            "checkstone.toml:4:9: the actions form a cycle by `after`: z → z",
+        ),
+        (
+            "[action.w]\nsay = \"w\"\nevidence = [\"w\"]\nafter = \"x\"\n[action.x]\nsay = \"x\"\nevidence = [\"x\"]\nafter = \"y\"\n\
+             [action.y]\nsay = \"y\"\nevidence = [\"y\"]\nafter = \"x\"",
+            "checkstone.toml:8:9: the actions form a cycle by `after`: x → y → x",
+        ),
+        (
+            "[action.x]\nsay = \"x\"\nevidence = [\"x\"]\nafter = \"y\"\n[action.y]\nsay = \"y\"\nevidence = [\"y\"]\nafter = \"z\"\n\
+             [action.z]\nsay = \"z\"\nevidence = [\"z\"]\n[action.w]\nsay = \"w\"\nevidence = [\"w\"]\nafter = \"y\"",
+            "",
+        ),
+        (
             "[[check]]\nwhen = [\"a\"]\nrun = \"x\"\ntimeout = \"soon\"",
             "checkstone.toml:4:11: `soon` is not a duration; write it like `30s`, `2m`, `1m30s`",
         ),

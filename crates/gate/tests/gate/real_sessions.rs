@@ -482,8 +482,8 @@ fn the_steps_of_a_hold() {
     let turn = |calls: Vec<Call>, files: &[&str]| steps(NODE, &in_repository(two_packages(), calls, files));
     let api = "1. Run `pnpm test` in `packages/api` (node-tests)";
     let web = "2. Run `pnpm test` in `packages/web` (node-tests)";
-    let again = "Run `cd packages/api && pnpm test` again until it succeeds, or say why that failure is acceptable: \
-                 Test failures remain — re-run tests after fixes (node-tests)";
+    let again = "Test failures remain — re-run tests after fixes. Run `cd packages/api && pnpm test` again until it succeeds, \
+                 or say why that failure is acceptable (node-tests)";
     assert_eq!(turn(vec![write(API)], &[API]), [api]);
     assert_eq!(turn(vec![write(API), write(WEB)], &[API, WEB]), [api, web]);
     assert_eq!(turn(vec![write(API), red()], &[API]), [format!("1. {again}")]);

@@ -123,6 +123,7 @@ pub(crate) fn with_files(calls: Vec<Call>, files: Vec<ChangedFile>) -> Inputs {
         repository: None,
         script_endings: std::collections::BTreeMap::new(),
         without_need: Vec::new(),
+        present: std::collections::BTreeMap::new(),
         stop: Stop { elapsed_ms: Some(60_000), ..Stop::default() },
         history: History::default(),
         ledger: LedgerExtract::default(),

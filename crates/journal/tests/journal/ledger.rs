@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use journal::{
-    FileVersion, JournalError, Limits, NO_FILE, NewProof, RepositoryId, Standing, StandingSession, TurnId,
-    Writing,
+    FileVersion, JournalError, Limits, NO_FILE, NewProof, ProvenBy, RepositoryId, Standing, StandingSession,
+    TurnId, Writing,
 };
 
 use crate::support::{State, minute, open_turn, see};
@@ -27,7 +27,8 @@ fn prove(
 ) -> Result<(), JournalError> {
     let new = NewProof { at: minute(2), session: None, verdict: None, command: "pytest" };
     let proof = write.add_proof(&new)?;
-    write.prove(repository, &version(path, content), TESTS, (proof, None, minute(2)))
+    let by = ProvenBy { proof, turn: None, at: minute(2), weak: None };
+    write.prove(repository, &version(path, content), TESTS, by)
 }
 
 /// Each standing in one word: `a.py@1 tests` with the command, if it is proven.
@@ -37,6 +38,29 @@ fn words(standings: &[Standing]) -> Vec<String> {
         format!("{}@{} {}{command}", one.version.path, one.version.content, one.action)
     };
     standings.iter().map(word).collect()
+}
+
+/// Less than the package has stays less, until more proves it.
+#[test]
+fn how_little_proved_a_content_is_kept() {
+    let state = State::new();
+    let mut journal = state.open();
+    let weak = |read: &journal::Reading<'_>, repository| {
+        let standings = read.standings(repository, &"a.py".into(), "1")?;
+        Ok::<_, JournalError>(standings.into_iter().map(|standing| standing.weak).collect::<Vec<_>>())
+    };
+    let before = journal
+        .write(|write| {
+            let repository = write.see_repository(Path::new("/home/dev/app/.git"))?;
+            let new = NewProof { at: minute(1), session: None, verdict: None, command: "python a.py" };
+            let by = ProvenBy { proof: write.add_proof(&new)?, turn: None, at: minute(1), weak: Some("ran") };
+            write.prove(repository, &version("a.py", "1"), TESTS, by)?;
+            let before = weak(write, repository)?;
+            prove(write, repository, "a.py", "1")?;
+            Ok((before, weak(write, repository)?))
+        })
+        .unwrap();
+    assert_eq!(before, (vec![Some("ran".to_owned())], vec![None]));
 }
 
 #[test]

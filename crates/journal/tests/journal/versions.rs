@@ -27,7 +27,7 @@ fn a_newer_file_that_only_has_more_is_used() {
             "ALTER TABLE turns ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';
              ALTER TABLE verdicts ADD COLUMN cost INTEGER;
              CREATE TABLE moods (id INTEGER PRIMARY KEY, turn INTEGER REFERENCES turns ON DELETE CASCADE);
-             PRAGMA user_version = 1008;",
+             PRAGMA user_version = 1009;",
         )
         .unwrap();
     let mut journal = state.open();
@@ -41,7 +41,7 @@ fn a_newer_file_that_only_has_more_is_used() {
         .unwrap();
     assert!(held);
     let version: u32 = state.sqlite().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    assert_eq!(version, 1008);
+    assert_eq!(version, 1009);
 }
 
 /// H6: a later version that this one would get wrong: an error of its own, and not a byte changed.
@@ -51,13 +51,13 @@ fn a_newer_file_of_another_kind_is_left_alone() {
     // A log that was not folded yet must stay that way, too.
     let writer = state.sqlite();
     writer
-        .execute_batch("ALTER TABLE turns RENAME COLUMN holds TO pauses; PRAGMA user_version = 8008")
+        .execute_batch("ALTER TABLE turns RENAME COLUMN holds TO pauses; PRAGMA user_version = 9009")
         .unwrap();
     let files = ["journal.db", "journal.db-wal"].map(|name| state.directory().join(name));
     let before = files.each_ref().map(|file| fs_err::read(file).unwrap());
     for open_for in [OpenFor::Hook, OpenFor::Command] {
         let error = Journal::open(&state.directory(), open_for).unwrap_err();
-        assert!(matches!(error, JournalError::NewerSchema { found: 8, supported: 7, .. }), "{error:?}");
+        assert!(matches!(error, JournalError::NewerSchema { found: 9, supported: 8, .. }), "{error:?}");
     }
     assert_eq!(files.each_ref().map(|file| fs_err::read(file).unwrap()), before);
     drop(writer);
@@ -68,7 +68,7 @@ fn a_newer_file_of_another_kind_is_left_alone() {
 fn the_file_says_whose_it_is_and_who_may_use_it() {
     let state = filled();
     let number = |name| state.sqlite().pragma_query_value(None, name, |row| row.get::<_, u32>(0)).unwrap();
-    assert_eq!(number("user_version"), 1007);
+    assert_eq!(number("user_version"), 1008);
     assert_eq!(number("application_id").to_be_bytes(), *b"chks");
     let mode: String = state.sqlite().pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
     assert_eq!(mode, "wal");
@@ -94,7 +94,27 @@ fn a_file_of_format_1_is_brought_up_to_date() {
         .unwrap();
     assert_eq!(iterations, 1);
     let version: u32 = state.sqlite().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    assert_eq!(version, 1007);
+    assert_eq!(version, 1008);
+}
+
+/// What a journal of format 7 calls proven may be proven by anything, and stays proven.
+#[test]
+fn a_file_of_format_7_is_brought_up_to_date() {
+    let state = filled();
+    let back = "ALTER TABLE contents DROP COLUMN weak;
+                INSERT INTO repositories (folder) VALUES ('/app/.git');
+                INSERT INTO proofs (at, command) VALUES (1, 'pytest');
+                INSERT INTO contents (repository, path, content, action, at, size, modified_ns, proof)
+                    VALUES (1, 'a.py', '1', 'tests', 1, 3, 7, 1);
+                PRAGMA user_version = 1007";
+    state.sqlite().execute_batch(back).unwrap();
+    let standings = state.open().read(|read| {
+        let repository = read.repository(std::path::Path::new("/app/.git"))?.unwrap();
+        read.standings(repository, &"a.py".into(), "1")
+    });
+    let standings = standings.unwrap();
+    assert_eq!(standings.len(), 1);
+    assert_eq!((standings[0].proof.is_some(), standings[0].weak.as_deref()), (true, None));
 }
 
 /// A journal of format 2, which knew no runs, is brought up to date and loses nothing.

@@ -52,6 +52,7 @@ fn plan(notes: NotesRef<'_>) -> PushStep<Option<PushPlan>> {
         branch: notes.name.to_owned(),
         destination: notes.name.to_owned(),
         is_tracked: false,
+        other_upstream: None,
         commits: Vec::new(),
         knowledge: RemoteKnowledge::Nothing { problem: None },
         is_complete: false,

@@ -48,6 +48,9 @@ pub struct PushPlan {
     pub destination: String,
     /// Whether the remote is known to have that branch. If it has not, the push publishes it.
     pub is_tracked: bool,
+    /// The branch that this one follows, if `git push` would refuse because it has another name. Under its own name the branch
+    /// is pushed only if the user wants it published.
+    pub other_upstream: Option<String>,
     /// What the remote is not known to have, oldest first; the newest where there are very many.
     pub commits: Vec<OutgoingCommit>,
     pub knowledge: RemoteKnowledge,
@@ -107,6 +110,7 @@ pub fn plan(
         is_url: way.is_url,
         destination: way.destination,
         is_tracked: way.is_tracked,
+        other_upstream: way.other_upstream,
     })))
 }
 
@@ -116,6 +120,7 @@ struct Way {
     is_url: bool,
     destination: String,
     is_tracked: bool,
+    other_upstream: Option<String>,
 }
 
 impl Way {
@@ -135,7 +140,9 @@ impl Way {
             true => configured(&format!("{branch}.merge"))?,
             false => None,
         };
-        let destination = match configured("push.default")?.as_deref() {
+        let push_default = configured("push.default")?;
+        let mut other_upstream = None;
+        let destination = match push_default.as_deref() {
             _ if mapped.is_some() => mapped.unwrap_or_default(),
             _ if is_named && configured(&format!("remote.{remote}.push"))?.is_some() => {
                 return Err(Error::NotPushed {
@@ -147,7 +154,12 @@ impl Way {
             }
             Some("upstream" | "tracking") => upstream.clone().unwrap_or(same),
             // A branch that was started from another one must not be pushed to that one.
-            _ => same,
+            Some("current" | "matching") => same,
+            // Git's own default: only if both have the same name.
+            _ => {
+                other_upstream = upstream.clone().filter(|upstream| *upstream != same);
+                same
+            }
         };
         if !destination.starts_with(HEADS) {
             let setting = format!("`remote.{remote}.push` points to `{destination}`, which is not a branch");
@@ -158,7 +170,8 @@ impl Way {
             // What such a remote has is not kept here, so that its name in the config has to do.
             None => upstream.as_ref() == Some(&destination),
         };
-        Ok(Some(Self { remote, is_url, destination, is_tracked }))
+        let other_upstream = other_upstream.map(|name| name.strip_prefix(HEADS).unwrap_or(&name).to_owned());
+        Ok(Some(Self { remote, is_url, destination, is_tracked, other_upstream }))
     }
 }
 

@@ -1,5 +1,8 @@
 //! How two snapshots differ, or a snapshot and the working tree as it is now. The latter is put into a repository
 //! beside the user's, in which nothing is written.
+//!
+//! What a side could not save is in its tree as HEAD has it, or not at all. So it is named beside the differences, and
+//! counts as one: nobody may take a file for unchanged that nobody has read.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,7 +11,9 @@ use change_set::BytePath;
 use changes::state::ObjectFormat;
 use changes::{Error, submodules};
 
-use super::scratch::Scratch;
+use super::create::LeftOut;
+use super::restore::LeaveAlone;
+use super::scratch::{self, Scratch};
 use super::submodule_snapshot::{joined, paths_inside};
 use super::{Snapshot, SnapshotError, Snapshots};
 use crate::difference::Difference;
@@ -24,10 +29,38 @@ pub enum Side<'a> {
     },
 }
 
+impl Side<'_> {
+    /// Whether it has a snapshot of its own of the submodule at a path.
+    fn names(&self, path: &BytePath) -> bool {
+        let Self::Snapshot(snapshot) = self else { return false };
+        snapshot.facts.submodules.iter().any(|taken| taken.path == *path)
+    }
+}
+
+/// How two sides differ.
+#[derive(Debug, Default)]
+pub struct Comparison {
+    pub files: Vec<Difference>,
+    /// What a side does not hold, with the reason. What has a path is in `files` too.
+    pub left_out: Vec<LeftOut>,
+    /// Those of them that neither side holds.
+    on_neither: BTreeSet<BytePath>,
+}
+
+/// The same, with the differences as git writes them.
+#[derive(Debug, Default)]
+pub struct Patch {
+    pub text: Vec<u8>,
+    pub left_out: Vec<LeftOut>,
+}
+
 /// A commit, and what has to live as long as it is looked at.
 struct ComparedSide {
     commit: String,
     scratch: Option<Scratch>,
+    left_out: Vec<LeftOut>,
+    /// The submodules that are there now.
+    submodules: Vec<BytePath>,
 }
 
 /// The same side inside of a submodule.
@@ -47,26 +80,126 @@ impl InnerSide<'_> {
     }
 }
 
+/// A submodule that may differ, with both sides.
+struct InnerPair<'a> {
+    path: BytePath,
+    inside: Snapshots,
+    old: InnerSide<'a>,
+    new: InnerSide<'a>,
+}
+
+struct ComparedPair<'a> {
+    old: ComparedSide,
+    new: ComparedSide,
+    inner: Vec<InnerPair<'a>>,
+    /// Submodules into which nobody can look.
+    left_out: Vec<LeftOut>,
+}
+
+impl ComparedPair<'_> {
+    /// What the sides leave out, after what submodules do, which is known better there.
+    fn left_out(&self, mut inner: Vec<LeftOut>, paths: &[BytePath]) -> Vec<LeftOut> {
+        let sides = [&self.left_out, &self.old.left_out, &self.new.left_out].into_iter().flatten();
+        let mut paths_known: BTreeSet<BytePath> = inner.iter().filter_map(|left| left.path.clone()).collect();
+        let mut words_known = BTreeSet::new();
+        for left in sides.filter(|left| left.is_about(paths)) {
+            let is_new = match &left.path {
+                Some(path) => paths_known.insert(path.clone()),
+                None => words_known.insert(&left.reason),
+            };
+            if is_new {
+                inner.push(left.clone());
+            }
+        }
+        inner
+    }
+
+    fn on_neither(&self) -> impl Iterator<Item = &BytePath> {
+        let paths = |side: &'_ ComparedSide| -> BTreeSet<BytePath> {
+            side.left_out.iter().filter_map(|left| left.path.clone()).collect()
+        };
+        let new = paths(&self.new);
+        self.old.left_out.iter().filter_map(|left| left.path.as_ref()).filter(move |path| new.contains(path))
+    }
+}
+
 impl Snapshots {
     /// What has to change in `old` to make it `new`, in `paths` or everywhere, submodules included.
+    pub fn compare(
+        &self,
+        old: Side<'_>,
+        new: Side<'_>,
+        paths: &[BytePath],
+    ) -> Result<Comparison, SnapshotError> {
+        let pair = self.compared_pair(old, new)?;
+        let mut files = self.differences_of(&pair.old, &pair.new, paths)?;
+        let (mut left_out, mut on_neither) =
+            (Vec::new(), pair.on_neither().cloned().collect::<BTreeSet<_>>());
+        for InnerPair { path, inside, old, new } in &pair.inner {
+            let Some(paths) = paths_inside(path, paths) else { continue };
+            let found = inside.compare(old.side(), new.side(), &paths)?;
+            let inner = found.files.into_iter();
+            files.extend(inner.map(|inner| Difference { path: joined(path, &inner.path), ..inner }));
+            left_out.extend(found.left_out.into_iter().map(|left| left.below(path)));
+            on_neither.extend(found.on_neither.iter().map(|inner| joined(path, inner)));
+        }
+        let left_out = pair.left_out(left_out, paths);
+        let mut seen: BTreeSet<BytePath> = files.iter().map(|one| one.path.clone()).collect();
+        let mut unseen: Vec<BytePath> = left_out.iter().filter_map(|left| left.path.clone()).collect();
+        unseen.retain(|path| seen.insert(path.clone()));
+        files.extend(unseen.into_iter().map(|path| Difference { path, old: None, new: None }));
+        Ok(Comparison { files, left_out, on_neither })
+    }
+
+    /// Which files have changed. What neither side holds does not count: nothing says that anybody has touched it.
     pub fn diff(
         &self,
         old: Side<'_>,
         new: Side<'_>,
         paths: &[BytePath],
     ) -> Result<Vec<Difference>, SnapshotError> {
-        let (old_side, new_side) = (self.compared(old)?, self.compared(new)?);
-        let mut all = self.differences_of(&old_side, &new_side, paths)?;
-        for (path, inside, old, new) in self.compared_submodules(old, new)? {
-            let Some(paths) = paths_inside(&path, paths) else { continue };
-            let found = inside.diff(old.side(), new.side(), &paths)?.into_iter();
-            all.extend(found.map(|inner| Difference { path: joined(&path, &inner.path), ..inner }));
-        }
-        Ok(all)
+        let Comparison { mut files, on_neither, .. } = self.compare(old, new, paths)?;
+        files.retain(|one| !(one.is_unknown() && on_neither.contains(&one.path)));
+        Ok(files)
     }
 
-    /// The same as a patch, as git writes it.
-    pub fn patch(&self, old: Side<'_>, new: Side<'_>, paths: &[BytePath]) -> Result<Vec<u8>, SnapshotError> {
+    /// What a restore of a snapshot would change in the working tree, and in `left_out` what it would leave alone.
+    pub fn planned(
+        &self,
+        snapshot: &Snapshot,
+        paths: &[BytePath],
+        scratch: &Path,
+    ) -> Result<Comparison, SnapshotError> {
+        self.planned_inside(Side::WorkingTree { scratch }, Side::Snapshot(snapshot), paths, scratch)
+    }
+
+    fn planned_inside(
+        &self,
+        now: Side<'_>,
+        then: Side<'_>,
+        paths: &[BytePath],
+        scratch: &Path,
+    ) -> Result<Comparison, SnapshotError> {
+        let pair = self.compared_pair(now, then)?;
+        let mut files = self.differences_of(&pair.old, &pair.new, paths)?;
+        let ignored = self.set_aside_ignored(&mut files, &pair.new.commit, scratch)?;
+        let (mut left_out, on_neither) = (Vec::new(), BTreeSet::new());
+        for InnerPair { path, inside, old, new } in &pair.inner {
+            let Some(paths) = paths_inside(path, paths) else { continue };
+            let found = inside.planned_inside(old.side(), new.side(), &paths, scratch)?;
+            let inner = found.files.into_iter();
+            files.extend(inner.map(|inner| Difference { path: joined(path, &inner.path), ..inner }));
+            left_out.extend(found.left_out.into_iter().map(|left| left.below(path)));
+        }
+        let mut left_out = pair.left_out(left_out, paths);
+        files.retain(|one| !left_out.iter().any(|left| left.path.as_ref() == Some(&one.path)));
+        let reason = LeaveAlone::IgnoredThen.to_string();
+        left_out.extend(ignored.into_iter().map(|path| LeftOut { path: Some(path), reason: reason.clone() }));
+        Ok(Comparison { files, left_out, on_neither })
+    }
+
+    /// What `compare` says, as a patch.
+    pub fn patch(&self, old: Side<'_>, new: Side<'_>, paths: &[BytePath]) -> Result<Patch, SnapshotError> {
         self.patch_below(old, new, paths, &BytePath::default())
     }
 
@@ -77,7 +210,7 @@ impl Snapshots {
         new: Side<'_>,
         paths: &[BytePath],
         folder: &BytePath,
-    ) -> Result<Vec<u8>, SnapshotError> {
+    ) -> Result<Patch, SnapshotError> {
         let at = |side: &str| match folder.as_bytes() {
             b"" => format!("{side}/"),
             _ => format!("{side}/{folder}/"),
@@ -85,57 +218,89 @@ impl Snapshots {
         let prefixes = [format!("--src-prefix={}", at("a")), format!("--dst-prefix={}", at("b"))];
         let [source, destination] = &prefixes;
         let how = ["-p", "--no-ext-diff", "--no-textconv", "--no-color", source, destination];
-        let (old_side, new_side) = (self.compared(old)?, self.compared(new)?);
-        let mut all = self.diff_tree(&how, &old_side, &new_side, paths)?;
-        for (path, inside, old, new) in self.compared_submodules(old, new)? {
-            let Some(paths) = paths_inside(&path, paths) else { continue };
-            all.extend(inside.patch_below(old.side(), new.side(), &paths, &joined(folder, &path))?);
+        let pair = self.compared_pair(old, new)?;
+        let mut text = self.diff_tree(&how, &pair.old, &pair.new, paths)?;
+        let mut left_out = Vec::new();
+        for InnerPair { path, inside, old, new } in &pair.inner {
+            let Some(paths) = paths_inside(path, paths) else { continue };
+            let found = inside.patch_below(old.side(), new.side(), &paths, &joined(folder, path))?;
+            text.extend(found.text);
+            left_out.extend(found.left_out.into_iter().map(|left| left.below(path)));
         }
-        Ok(all)
+        Ok(Patch { text, left_out: pair.left_out(left_out, paths) })
     }
 
     fn compared(&self, side: Side<'_>) -> Result<ComparedSide, SnapshotError> {
+        let of_commit = |commit: &str, left_out: &[LeftOut]| ComparedSide {
+            commit: commit.to_owned(),
+            scratch: None,
+            left_out: left_out.to_vec(),
+            submodules: Vec::new(),
+        };
         match side {
-            Side::Snapshot(Snapshot { commit, .. }) => {
-                Ok(ComparedSide { commit: commit.clone(), scratch: None })
-            }
-            Side::Commit(commit) => Ok(ComparedSide { commit: commit.to_owned(), scratch: None }),
+            Side::Snapshot(Snapshot { commit, facts, .. }) => Ok(of_commit(commit, &facts.left_out)),
+            Side::Commit(commit) => Ok(of_commit(commit, &[])),
             Side::WorkingTree { scratch } => {
                 let scratch = Scratch::new(scratch, &self.repository)?;
-                let commit = scratch.take(self)?;
-                Ok(ComparedSide { commit, scratch: Some(scratch) })
+                let (commit, mut left_out) = scratch.take(self)?;
+                let inner = self.inner_repositories(&[]);
+                left_out.extend(inner.left_out);
+                let submodules = inner.found.into_iter().map(|(path, _)| path).collect();
+                Ok(ComparedSide { commit, scratch: Some(scratch), left_out, submodules })
             }
         }
     }
 
-    /// The submodules that may differ, with both sides. One that is not here, or that a side does not have, shows the change
+    /// Both sides, with the submodules that may differ. One that is not here, or that a side does not have, shows the change
     /// of its commit only.
-    fn compared_submodules<'a>(
+    fn compared_pair<'a>(&self, old: Side<'a>, new: Side<'a>) -> Result<ComparedPair<'a>, SnapshotError> {
+        let (old_side, new_side) = (self.compared(old)?, self.compared(new)?);
+        let mut paths: BTreeSet<&BytePath> = old_side.submodules.iter().chain(&new_side.submodules).collect();
+        for side in [&old, &new] {
+            let Side::Snapshot(snapshot) = side else { continue };
+            paths.extend(snapshot.facts.submodules.iter().map(|taken| &taken.path));
+        }
+        let (mut inner, mut left_out) = (Vec::new(), Vec::new());
+        for path in paths.into_iter().cloned() {
+            let inside = match self.submodule(&path) {
+                Ok(inside) => inside,
+                Err(error) => {
+                    let reason = self.why_not_compared(&path, error, [old, new]);
+                    left_out.extend(reason.map(|reason| LeftOut { path: Some(path), reason }));
+                    continue;
+                }
+            };
+            match (self.inner_side(old, &path, &inside), self.inner_side(new, &path, &inside)) {
+                (Ok(Some(old)), Ok(Some(new))) => inner.push(InnerPair { path, inside, old, new }),
+                (Err(error), _) | (_, Err(error)) => {
+                    left_out.push(LeftOut { path: Some(path), reason: error.to_string() });
+                }
+                (Ok(_), Ok(_)) => {}
+            }
+        }
+        Ok(ComparedPair { old: old_side, new: new_side, inner, left_out })
+    }
+
+    /// `None` if nothing is changed in this submodule, into which no snapshot may look.
+    fn why_not_compared(
         &self,
-        old: Side<'a>,
-        new: Side<'a>,
-    ) -> Result<Vec<(BytePath, Self, InnerSide<'a>, InnerSide<'a>)>, SnapshotError> {
-        let mut paths = BTreeSet::new();
-        for side in [old, new] {
-            match side {
-                Side::Snapshot(snapshot) => {
-                    paths.extend(snapshot.facts.submodules.iter().map(|taken| taken.path.clone()));
-                }
-                Side::Commit(_) => {}
-                Side::WorkingTree { .. } => {
-                    paths.extend(submodules::checked_out(&self.repository).into_iter().map(|(path, _)| path));
-                }
-            }
+        path: &BytePath,
+        error: SnapshotError,
+        sides: [Side<'_>; 2],
+    ) -> Option<String> {
+        if sides.iter().any(|side| side.names(path)) {
+            return Some(error.to_string());
         }
-        let mut all = Vec::new();
-        for path in paths {
-            let Ok(inside) = self.submodule(&path) else { continue };
-            let sides = (self.inner_side(old, &path, &inside)?, self.inner_side(new, &path, &inside)?);
-            if let (Some(old), Some(new)) = sides {
-                all.push((path, inside, old, new));
-            }
+        let repository = submodules::at(&self.repository, path)?;
+        let scratch = sides.into_iter().find_map(|side| match side {
+            Side::WorkingTree { scratch } => Some(scratch),
+            _ => None,
+        })?;
+        match self.inside(repository).and_then(|inside| scratch::look(&inside, scratch)) {
+            Ok(reading) if reading.is_clean() => None,
+            Ok(_) => Some(SnapshotError::SubmoduleElsewhere { path: path.clone() }.to_string()),
+            Err(error) => Some(error.to_string()),
         }
-        Ok(all)
     }
 
     fn inner_side<'a>(
@@ -146,8 +311,8 @@ impl Snapshots {
     ) -> Result<Option<InnerSide<'a>>, SnapshotError> {
         let commit = match side {
             Side::WorkingTree { scratch } => return Ok(Some(InnerSide::WorkingTree { scratch })),
-            Side::Snapshot(snapshot) if snapshot.facts.submodules.iter().any(|one| one.path == *path) => {
-                return Ok(inside.inner_of(snapshot, path).ok().map(Box::new).map(InnerSide::Snapshot));
+            Side::Snapshot(snapshot) if side.names(path) => {
+                return Ok(Some(InnerSide::Snapshot(Box::new(inside.inner_of(snapshot, path)?))));
             }
             Side::Snapshot(snapshot) => snapshot.commit.as_str(),
             Side::Commit(commit) => commit,
@@ -167,7 +332,12 @@ impl Snapshots {
         new: &str,
         paths: &[BytePath],
     ) -> Result<Vec<Difference>, Error> {
-        let side = |commit: &str| ComparedSide { commit: commit.to_owned(), scratch: None };
+        let side = |commit: &str| ComparedSide {
+            commit: commit.to_owned(),
+            scratch: None,
+            left_out: Vec::new(),
+            submodules: Vec::new(),
+        };
         self.differences_of(&side(old), &side(new), paths)
     }
 

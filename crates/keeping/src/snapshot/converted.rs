@@ -15,6 +15,7 @@ use changes::git::{Git, RunningGit};
 use changes::state::{Disk, ObjectFormat};
 use changes::{Error, Repository};
 
+use super::index_bytes;
 use crate::difference::listed;
 
 const ATTRIBUTES_FILE: &[u8] = b".gitattributes";
@@ -96,34 +97,7 @@ fn in_index(git_dir: &Path) -> bool {
     if index.read_exact(&mut version).is_err() {
         return false;
     }
-    if version.ends_with(&[0, 0, 0, 4]) || names_attributes(&mut index) {
-        return true;
-    }
-    // A split index has most of its names in another file.
-    let folder = git_dir.read_dir().into_iter().flatten().flatten();
-    let mut shared = folder.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b"sharedindex."));
-    shared.any(|entry| fs_err::File::open(entry.path()).is_ok_and(|mut file| names_attributes(&mut file)))
-}
-
-/// Piece by piece: the index of a million files has a hundred megabytes.
-fn names_attributes(file: &mut impl Read) -> bool {
-    let mut buffer = vec![0; 1 << 20];
-    let mut kept = 0;
-    while let Some(room) = buffer.get_mut(kept..) {
-        let read = match file.read(room) {
-            Ok(0) | Err(_) => return false,
-            Ok(read) => read,
-        };
-        let filled = kept + read;
-        let piece = buffer.get(..filled).unwrap_or_default();
-        if memchr::memmem::find(piece, ATTRIBUTES_FILE).is_some() {
-            return true;
-        }
-        // A name may lie across two pieces.
-        kept = filled.min(ATTRIBUTES_FILE.len());
-        buffer.copy_within(filled - kept..filled, 0);
-    }
-    false
+    version.ends_with(&[0, 0, 0, 4]) || index_bytes::has(git_dir, ATTRIBUTES_FILE)
 }
 
 /// The tracked files whose bytes on disk are not those of their blob, except those in `looked_at`.
@@ -174,19 +148,4 @@ pub(super) fn find(
         }
     }
     Ok(found)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_across_two_pieces_is_found() {
-        for before in [0, 1, (1 << 20) - 20, (1 << 20) - 7, 1 << 20, (1 << 20) + 3] {
-            let mut bytes = vec![b'x'; before];
-            assert!(!names_attributes(&mut bytes.as_slice()), "{before}");
-            bytes.extend_from_slice(b"sub/.gitattributes\0");
-            assert!(names_attributes(&mut bytes.as_slice()), "{before}");
-        }
-    }
 }

@@ -21,7 +21,7 @@ use super::converted::{self, ConversionQuestion};
 use super::leftovers::{self, UnfinishedPacks};
 use super::own_packs::OwnPacks;
 use super::stream::ImportStream;
-use super::submodule_snapshot::InnerSnapshots;
+use super::submodule_snapshot::{InnerSnapshots, joined};
 use super::{FileMode, REFS, SessionName, Snapshot, SnapshotError, SnapshotFacts, SnapshotReason, Snapshots};
 use crate::working_tree::{PathKind, WorkingTree};
 
@@ -65,12 +65,27 @@ pub struct LeftOut {
     pub reason: String,
 }
 
+impl LeftOut {
+    /// The same as the repository around a submodule would name it.
+    pub(super) fn below(self, submodule: &BytePath) -> Self {
+        let path = self.path.map_or_else(|| submodule.clone(), |inside| joined(submodule, &inside));
+        Self { path: Some(path), ..self }
+    }
+
+    /// Whether it is about one of `paths`, or everything is meant. What has no path may be about any.
+    pub(super) fn is_about(&self, paths: &[BytePath]) -> bool {
+        let Some(own) = self.path.as_ref().map(BytePath::as_path) else { return true };
+        let mut meant = paths.iter().map(BytePath::as_path);
+        paths.is_empty() || meant.any(|path| own.starts_with(path) || path.starts_with(own))
+    }
+}
+
 /// The working tree at one look.
 pub(super) struct TreeReading {
     /// For `git fast-import`.
     pub(super) input: File,
     head: Option<String>,
-    facts: SnapshotFacts,
+    pub(super) facts: SnapshotFacts,
 }
 
 impl TreeReading {
@@ -83,11 +98,17 @@ impl TreeReading {
 impl Snapshots {
     /// Takes a snapshot of the working tree as it is now. Once this returns, it is on the disk.
     pub fn create(&self, new: &NewSnapshot<'_>) -> Result<Snapshot, SnapshotError> {
-        self.create_before(new, None)
+        let mut taken = self.take(new, None)?;
+        if let Err(error) = self.update_mirror(&taken) {
+            let reason = format!("the mirror is not up to date: {error}; the next snapshot continues it");
+            taken.facts.left_out.push(LeftOut { path: None, reason });
+        }
+        Ok(taken)
     }
 
-    /// The same, with those submodules too that are clean now and that `restored` has another state of.
-    pub(super) fn create_before(
+    /// The same, for the repository alone, with those submodules too that are clean now and that `restored` has another
+    /// state of.
+    pub(super) fn take(
         &self,
         new: &NewSnapshot<'_>,
         restored: Option<&Snapshot>,
@@ -97,14 +118,11 @@ impl Snapshots {
         let taken = inner.taken.clone();
         let reading = self.look(new, &self.ref_name(&id), &self.repository.git_dir, inner);
         let kept = reading.and_then(|reading| self.keep(&id, new, reading));
-        let mut kept = kept.inspect_err(|_| self.forget_in_submodules(&id, &taken))?;
-        if let Some(mirror) = &self.mirror
-            && let Err(error) = mirror.update(self, &id)
-        {
-            let reason = format!("the mirror is not up to date: {error}; the next snapshot continues it");
-            kept.facts.left_out.push(LeftOut { path: None, reason });
-        }
-        Ok(kept)
+        kept.inspect_err(|_| self.forget_in_submodules(&id, &taken))
+    }
+
+    pub(super) fn update_mirror(&self, taken: &Snapshot) -> Result<(), SnapshotError> {
+        self.mirror.as_ref().map_or(Ok(()), |mirror| mirror.update(self, &taken.id))
     }
 
     /// Files as they lie here, whether git ignores them or not, as a commit in the repository of `git`. Those that are not

@@ -1,7 +1,11 @@
 //! Brings a snapshot back. First a snapshot of what is there is taken; then only what differs between the two is
 //! touched, and of that only what still is as the first one has it. So nothing is lost that an undo could not bring
 //! back. The index stays as it was.
+//!
+//! Two trees can be the same although the files are not: what one of the snapshots could not save is in neither. So all
+//! of that is named as left alone, whether or not the trees differ there.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -13,7 +17,7 @@ use changes::state::{Disk, ObjectFormat};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::create::NewSnapshot;
+use super::create::{LeftOut, NewSnapshot};
 use super::submodule_snapshot::{SubmoduleSnapshot, joined, paths_inside};
 use super::{SessionName, Snapshot, SnapshotError, SnapshotReason, Snapshots, WhichWorktrees};
 use crate::difference::{Difference, Version};
@@ -21,6 +25,9 @@ use crate::working_tree::{PathKind, WorkingTree};
 
 const SUBMODULE: &str = "160000";
 const LINK: &str = "120000";
+
+/// Stands for what git could not look at, of which only its own words are known.
+const WHOLE_TREE: &[u8] = b".";
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RestoreReport {
@@ -43,7 +50,21 @@ impl RestoreReport {
         self.written.extend(inner.written.iter().map(|path| joined(submodule, path)));
         self.removed.extend(inner.removed.iter().map(|path| joined(submodule, path)));
         for skipped in inner.skipped {
-            self.skip(&joined(submodule, &skipped.path), skipped.reason);
+            let is_whole = skipped.path.as_bytes() == WHOLE_TREE;
+            let path = if is_whole { submodule.clone() } else { joined(submodule, &skipped.path) };
+            self.skip(&path, skipped.reason);
+        }
+    }
+
+    /// What is left out of a snapshot and was not named yet.
+    fn skip_left_out(&mut self, left_out: &[LeftOut], paths: &[BytePath], why: fn(String) -> LeaveAlone) {
+        let mut named: BTreeSet<BytePath> = self.skipped.iter().map(|skipped| skipped.path.clone()).collect();
+        for left in left_out.iter().filter(|left| left.is_about(paths)) {
+            match &left.path {
+                Some(path) if !named.insert(path.clone()) => {}
+                Some(path) => self.skip(path, why(left.reason.clone()).to_string()),
+                None => self.skip(&BytePath::from(WHOLE_TREE), why(left.reason.clone()).to_string()),
+            }
         }
     }
 }
@@ -84,7 +105,9 @@ impl Snapshots {
         let message = format!("before restoring {}", snapshot.id);
         let reason = SnapshotReason::BeforeRestore { restored: snapshot.id.clone(), paths: paths.to_vec() };
         let new = NewSnapshot { reason, message: &message, now, session: caller.session, turn: caller.turn };
-        let before = self.create_before(&new, Some(snapshot))?;
+        let before = self.take(&new, Some(snapshot))?;
+        // One that lags behind is brought up to date by the next snapshot.
+        let _ = self.update_mirror(&before);
         let restored = self.bring_back(snapshot, &before, paths, folder);
         let is_changed =
             |restored: &RestoreReport| !restored.written.is_empty() || !restored.removed.is_empty();
@@ -103,7 +126,8 @@ impl Snapshots {
         paths: &[BytePath],
         folder: WorkingTree,
     ) -> Result<RestoreReport, SnapshotError> {
-        let differences = self.differences(&before.commit, &snapshot.commit, paths)?;
+        let mut differences = self.differences(&before.commit, &snapshot.commit, paths)?;
+        let ignored = self.set_aside_ignored(&mut differences, &snapshot.commit, &self.repository.git_dir)?;
         let blobs = Blobs::start(self)?;
         let restored = RestoreReport {
             snapshot: snapshot.clone(),
@@ -119,6 +143,9 @@ impl Snapshots {
         let mut work = Restoring { snapshots: self, before, modes, folder, blobs, restored };
         work.all(&differences);
         let mut restored = work.restored;
+        for path in ignored {
+            restored.skip(&path, LeaveAlone::IgnoredThen.to_string());
+        }
         for SubmoduleSnapshot { path, .. } in &snapshot.facts.submodules {
             let Some(inside) = paths_inside(path, paths) else { continue };
             match self.bring_back_inside(path, snapshot, before, &inside) {
@@ -132,6 +159,8 @@ impl Snapshots {
                 restored.skip(path, LeaveAlone::CleanSubmodule.to_string());
             }
         }
+        restored.skip_left_out(&before.facts.left_out, paths, LeaveAlone::NotSavedNow);
+        restored.skip_left_out(&snapshot.facts.left_out, paths, LeaveAlone::NotSavedThen);
         Ok(restored)
     }
 
@@ -180,32 +209,38 @@ impl Snapshots {
 }
 
 #[derive(Debug, thiserror::Error)]
-enum LeaveAlone {
+pub(super) enum LeaveAlone {
     #[error("it is a repository of its own, which stays at its commit")]
     OwnRepository,
     #[error("nothing was changed in this submodule when the snapshot was taken: current changes stay")]
     CleanSubmodule,
-    #[error("one of the two snapshots could not save it")]
-    NotSaved,
+    #[error("its current state cannot be saved: {0}")]
+    NotSavedNow(String),
+    #[error("the snapshot could not save it: {0}")]
+    NotSavedThen(String),
     #[error("it is not checked out here, or was removed just now")]
     NotThere,
     #[error("it was changed just now, after the snapshot before the restore")]
     JustChanged,
     #[error("an ignored file is in its place, which no snapshot has")]
     IgnoredFile,
+    #[error("the snapshot's own `.gitignore` files ignore it, so it may have been there")]
+    IgnoredThen,
+    #[error("a pipe, a socket or a device is in its place")]
+    NoFile,
     #[error(transparent)]
     File(#[from] io::Error),
 }
 
 /// A conversation with `git cat-file --batch`.
-struct Blobs {
+pub(super) struct Blobs {
     answers: BufReader<File>,
     /// Ends git when this is dropped.
     running: RunningGit,
 }
 
 impl Blobs {
-    fn start(snapshots: &Snapshots) -> Result<Self, SnapshotError> {
+    pub(super) fn start(snapshots: &Snapshots) -> Result<Self, SnapshotError> {
         let mut running = snapshots.git.start_with(&["cat-file", "--batch"], Stdio::piped())?;
         let no_pipe = || changes::Error::Read {
             command: "git cat-file".to_owned(),
@@ -216,7 +251,11 @@ impl Blobs {
     }
 
     /// Hands the content of a blob to `take`, which may leave some of it.
-    fn with<T>(&mut self, id: &str, take: impl FnOnce(&mut dyn Read) -> io::Result<T>) -> io::Result<T> {
+    pub(super) fn with<T>(
+        &mut self,
+        id: &str,
+        take: impl FnOnce(&mut dyn Read) -> io::Result<T>,
+    ) -> io::Result<T> {
         let questions = self.running.child().stdin().ok_or(io::ErrorKind::BrokenPipe)?;
         questions.write_all(format!("{id}\n").as_bytes())?;
         questions.flush()?;
@@ -273,10 +312,11 @@ impl Restoring<'_> {
         if [old, new].into_iter().flatten().any(|version| version.mode == SUBMODULE) {
             return Err(LeaveAlone::OwnRepository);
         }
-        let left_out =
-            |snapshot: &Snapshot| snapshot.facts.left_out.iter().any(|left| left.path.as_ref() == Some(path));
-        if left_out(&self.restored.snapshot) || left_out(self.before) {
-            return Err(LeaveAlone::NotSaved);
+        if let Some(reason) = why_left_out(self.before, path) {
+            return Err(LeaveAlone::NotSavedNow(reason));
+        }
+        if let Some(reason) = why_left_out(&self.restored.snapshot, path) {
+            return Err(LeaveAlone::NotSavedThen(reason));
         }
         let kind = self.folder.kind(path)?;
         match old {
@@ -285,6 +325,7 @@ impl Restoring<'_> {
             Some(_) => {}
             None if matches!(kind, PathKind::Absent | PathKind::Folder) => {}
             None if new.is_some_and(|new| self.is(path, kind, new)) => return Ok(()),
+            None if kind == PathKind::Other => return Err(LeaveAlone::NoFile),
             None => return Err(LeaveAlone::IgnoredFile),
         }
         let is_executable = |new: &Version| match kind {
@@ -323,4 +364,9 @@ impl Restoring<'_> {
         let mut disk = Disk::new(&self.snapshots.repository.root, ObjectFormat::of_id(&version.id));
         fits && disk.blob_id(path).as_deref() == Some(&version.id)
     }
+}
+
+fn why_left_out(snapshot: &Snapshot, path: &BytePath) -> Option<String> {
+    let mut left_out = snapshot.facts.left_out.iter();
+    left_out.find(|left| left.path.as_ref() == Some(path)).map(|left| left.reason.clone())
 }

@@ -10,7 +10,7 @@ use changes::Repository;
 use changes::state::ObjectFormat;
 use jiff::Timestamp;
 
-use super::create::{IMPORT, NewSnapshot};
+use super::create::{IMPORT, LeftOut, NewSnapshot, TreeReading};
 use super::submodule_snapshot::InnerSnapshots;
 use super::{SnapshotError, SnapshotReason, Snapshots};
 
@@ -30,27 +30,32 @@ impl Scratch {
         Ok(Self { folder })
     }
 
-    /// The working tree as a commit in here.
-    pub(super) fn take(&self, snapshots: &Snapshots) -> Result<String, SnapshotError> {
-        let new = NewSnapshot {
-            reason: SnapshotReason::Asked,
-            message: "compared",
-            now: Timestamp::UNIX_EPOCH,
-            session: None,
-            turn: None,
-        };
-        let looked = snapshots.look(&new, "refs/compared", self.folder.path(), InnerSnapshots::default())?;
+    /// The working tree as a commit in here, and what is not in it.
+    pub(super) fn take(&self, snapshots: &Snapshots) -> Result<(String, Vec<LeftOut>), SnapshotError> {
+        let looked = look(snapshots, self.folder.path())?;
         // Named outright, since a person may have forbidden git to take a folder for a repository by its looks.
         let here = ["--git-dir=.", "-c", "core.fsync=none", "-c", "fastimport.unpackLimit=0"];
         let arguments = [&here[..], &IMPORT].concat();
         let git = snapshots.git.moved_to(self.folder.path());
         let output = git.start_with(&arguments, Stdio::from(looked.input))?.finish()?;
-        Ok(String::from_utf8_lossy(&output).trim().to_owned())
+        Ok((String::from_utf8_lossy(&output).trim().to_owned(), looked.facts.left_out))
     }
 
     pub(super) fn objects(&self) -> PathBuf {
         self.folder.path().join("objects")
     }
+}
+
+/// The working tree at one look, submodules aside. What was read lies in `folder`, without a name.
+pub(super) fn look(snapshots: &Snapshots, folder: &Path) -> Result<TreeReading, SnapshotError> {
+    let new = NewSnapshot {
+        reason: SnapshotReason::Asked,
+        message: "compared",
+        now: Timestamp::UNIX_EPOCH,
+        session: None,
+        turn: None,
+    };
+    snapshots.look(&new, "refs/compared", folder, InnerSnapshots::default())
 }
 
 /// What git needs to take the folder for a repository: it has no command that makes one without templates and the

@@ -1,17 +1,30 @@
 //! What is changed inside of submodules. Each is a repository of its own, so that its snapshot lies in its own objects and
 //! under its own ref, by the same id as the outer one, which names it.
+//!
+//! A submodule is what the index has as a commit, whether or not `.gitmodules` lists it: of either, `git status` shows
+//! the commit only, and what is changed inside would be lost without a word.
 
-use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use change_set::BytePath;
-use changes::{Repository, submodules};
+use changes::state::{Disk, ObjectFormat};
+use changes::{Error, Repository, submodules};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::create::{LeftOut, NewSnapshot};
+use super::index_bytes;
 use super::prune::is_older;
 use super::{Snapshot, SnapshotError, SnapshotReason, Snapshots, WhichWorktrees};
+use crate::difference::listed;
+
+const COMMIT_MODE: &str = "160000";
+
+/// The same as its bytes lie in the index.
+const COMMIT_MODE_BYTES: [u8; 4] = [0, 0, 0xe0, 0];
 
 /// A submodule that is in a snapshot with its own changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +42,66 @@ pub(super) struct InnerSnapshots {
     pub(super) left_out: Vec<LeftOut>,
 }
 
+/// The repositories inside of another.
+#[derive(Debug, Default)]
+pub(super) struct InnerRepositories {
+    pub(super) found: Vec<(BytePath, Repository)>,
+    /// Where git looks for one, and there is something else.
+    pub(super) left_out: Vec<LeftOut>,
+}
+
 impl Snapshots {
+    /// The submodules that are checked out, and those of `named` that git does not take for one any more.
+    pub(super) fn inner_repositories(&self, named: &[SubmoduleSnapshot]) -> InnerRepositories {
+        let mut left_out = Vec::new();
+        let in_index = self.commits_in_index().unwrap_or_else(|error| {
+            let reason = format!("the submodules cannot be listed: {error}");
+            left_out.push(LeftOut { path: None, reason });
+            Vec::new()
+        });
+        // A list may write one path in several ways.
+        let key = |path: &BytePath| path.as_path().components().collect::<PathBuf>();
+        let checked_out = submodules::checked_out(&self.repository);
+        let mut found: BTreeMap<PathBuf, (BytePath, Repository)> =
+            checked_out.into_iter().map(|(path, inner)| (key(&path), (path, inner))).collect();
+        for path in named.iter().map(|taken| &taken.path).chain(&in_index) {
+            let Entry::Vacant(place) = found.entry(key(path)) else { continue };
+            if let Some(inner) = submodules::at(&self.repository, path) {
+                place.insert((path.clone(), inner));
+            } else if in_index.contains(path)
+                && let Some(reason) = self.hidden_content(path)
+            {
+                left_out.push(LeftOut { path: Some(path.clone()), reason });
+            }
+        }
+        InnerRepositories { found: found.into_values().collect(), left_out }
+    }
+
+    /// The paths that the index has as commits. Git is asked only if there may be one.
+    fn commits_in_index(&self) -> Result<Vec<BytePath>, Error> {
+        if !index_bytes::has(&self.repository.git_dir, &COMMIT_MODE_BYTES) {
+            return Ok(Vec::new());
+        }
+        let listing = self.git.run(&["ls-files", "-z", "--stage"], &[])?;
+        let mut all = listed(&listing, "git ls-files")?;
+        all.retain(|([mode, ..], _)| mode == COMMIT_MODE);
+        Ok(all.into_iter().map(|(_, path)| path).collect())
+    }
+
+    /// What is wrong with the folder of a submodule without a repository, in which git looks for no files.
+    fn hidden_content(&self, path: &BytePath) -> Option<String> {
+        let (metadata, folder) = Disk::new(&self.repository.root, ObjectFormat::Sha1).metadata(path)?;
+        if !metadata.is_dir() {
+            return None;
+        }
+        match folder.read_dir() {
+            Ok(mut entries) => entries.next().map(|_| {
+                "git has it as a repository of its own, which is not here: nothing in it is saved".to_owned()
+            }),
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
     /// Takes a snapshot in each submodule that has changes, and in those of which `restored` has another state.
     pub(super) fn take_submodules(
         &self,
@@ -37,16 +109,14 @@ impl Snapshots {
         new: &NewSnapshot<'_>,
         restored: Option<&Snapshot>,
     ) -> InnerSnapshots {
-        let mut all = InnerSnapshots::default();
-        for (path, repository) in submodules::checked_out(&self.repository) {
+        let named = restored.map(|restored| restored.facts.submodules.as_slice()).unwrap_or_default();
+        let inner = self.inner_repositories(named);
+        let mut all = InnerSnapshots { left_out: inner.left_out, ..InnerSnapshots::default() };
+        for (path, repository) in inner.found {
             match self.take_submodule(id, new, &path, repository, restored) {
                 Ok(None) => {}
                 Ok(Some(inner)) => {
-                    let inside = inner.facts.left_out.into_iter();
-                    all.left_out.extend(inside.map(|left| LeftOut {
-                        path: Some(left.path.map_or_else(|| path.clone(), |inside| joined(&path, &inside))),
-                        ..left
-                    }));
+                    all.left_out.extend(inner.facts.left_out.into_iter().map(|left| left.below(&path)));
                     all.taken.push(SubmoduleSnapshot { path, commit: inner.commit });
                 }
                 Err(error) => {
@@ -92,7 +162,7 @@ impl Snapshots {
         inner.is_submodule_of(&self.repository) || inner.git_dir.starts_with(&inner.root)
     }
 
-    fn inside(&self, repository: Repository) -> Result<Self, SnapshotError> {
+    pub(super) fn inside(&self, repository: Repository) -> Result<Self, SnapshotError> {
         let inside = Self::of(repository, &self.program)?.with_largest_file(self.largest_file);
         Ok(Self { is_inner: true, ..inside })
     }
@@ -113,7 +183,7 @@ impl Snapshots {
 
     /// Removes what a killed snapshot has left in submodules: older than this, and no outer one names it.
     pub(super) fn forget_unnamed_inside(&self, now: Timestamp, limit: Duration) {
-        let submodules = submodules::checked_out(&self.repository);
+        let submodules = self.inner_repositories(&[]).found;
         let named = if submodules.is_empty() { BTreeSet::new() } else { self.named_inside() };
         for (path, _) in submodules {
             let Ok(inside) = self.submodule(&path) else { continue };

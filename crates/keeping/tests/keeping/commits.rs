@@ -239,7 +239,20 @@ fn the_commit_hooks_run() {
     let seen = fs_err::read_to_string(sandbox.repo.join("seen")).unwrap();
     assert_eq!(seen, "a\nb\nprepare message\nmessage\npost M  b\n");
     assert!(sandbox.git(&["show", "--no-patch", "--format=%B"]).trim_end().ends_with("\nTicket: 7"));
-    insta::assert_snapshot!(redacted(commit.complaint.unwrap()), @"the hook `post-commit` refused the commit: it ended with exit status: 3");
+    insta::assert_snapshot!(redacted(commit.complaint.unwrap()), @"the hook `post-commit` failed: it ended with exit status: 3");
+}
+
+/// Its value may be a command, and a repository that came as an archive brings its own. Hooks are the user's to install.
+#[test]
+fn a_commit_does_not_run_what_watches_the_files() {
+    let sandbox = sandbox();
+    sandbox.write("a", "changed\n");
+    hook(&sandbox, "pre-commit", "git status >/dev/null");
+    let started = sandbox.root().join("started");
+    sandbox.git(&["config", "core.fsmonitor", &format!("touch '{}'; false", started.display())]);
+    let commit = attempt(&sandbox, &["a"]).unwrap();
+    assert!(matches!(commit, CommitOutcome::Made(_)), "{commit:?}");
+    assert!(!started.exists());
 }
 
 /// Elsewhere by `core.hooksPath`, and in a linked worktree those of the repository.

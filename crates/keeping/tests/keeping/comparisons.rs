@@ -3,9 +3,10 @@
 
 use ::sandbox::redacted;
 use change_set::BytePath;
-use keeping::snapshot::Side;
+use keeping::snapshot::{Comparison, Side};
 
 use crate::sandbox::{Sandbox, text};
+use crate::snapshot_sandbox::new_snapshot;
 
 #[test]
 fn a_diff_tells_what_changed_since() {
@@ -22,7 +23,7 @@ fn a_diff_tells_what_changed_since() {
     let later = sandbox.snapshot();
     let sides = (Side::Snapshot(&later), Side::Snapshot(&snapshot));
     let patch = sandbox.snapshots().patch(sides.0, sides.1, &[BytePath::from("new")]).unwrap();
-    insta::assert_snapshot!(redacted(String::from_utf8(patch).unwrap()), @"
+    insta::assert_snapshot!(redacted(String::from_utf8(patch.text).unwrap()), @"
     diff --git a/new b/new
     deleted file mode 100644
     index [hash]..[hash]
@@ -31,6 +32,42 @@ fn a_diff_tells_what_changed_since() {
     @@ -1 +0,0 @@
     -new
     ");
+}
+
+/// What a side could not save is in its tree as HEAD has it, or not at all. Nobody may take that for unchanged.
+#[test]
+fn what_a_side_could_not_save_is_unknown() {
+    let sandbox = Sandbox::new();
+    let small = || sandbox.snapshots().with_largest_file(1_000_000);
+    let scratch = sandbox.scratch();
+    let now = Side::WorkingTree { scratch: &scratch };
+    let clean = small().create(&new_snapshot("")).unwrap();
+    sandbox.write("a", &"x".repeat(2_000_000));
+    sandbox.remove("sub/c");
+    ::sandbox::make_pipe(sandbox.repo.join("sub/c"));
+    let lines = |compared: &Comparison| {
+        let files = compared.files.iter().map(|one| format!("{} {}", one.change(), one.path));
+        let left = compared.left_out.iter();
+        let left = left.map(|left| format!("{}: {}", left.path.clone().unwrap(), left.reason));
+        files.chain(left).collect::<Vec<_>>()
+    };
+    let too_large = "a: it is larger than 1 MB (`largest_file_mb` in `[snapshot]`)";
+    let pipe = "sub/c: it is neither a file nor a link nor a folder";
+    let found = small().compare(Side::Snapshot(&clean), now, &[]).unwrap();
+    assert_eq!(lines(&found), ["unknown a", "unknown sub/c", too_large, pipe]);
+    let found = small().compare(Side::Snapshot(&clean), now, &[BytePath::from("sub")]).unwrap();
+    assert_eq!(lines(&found), ["unknown sub/c", pipe]);
+    let patch = small().patch(Side::Snapshot(&clean), now, &[]).unwrap();
+    assert_eq!((patch.text.len(), patch.left_out.len()), (0, 2));
+
+    let ruined = small().create(&new_snapshot("")).unwrap();
+    let found = small().compare(Side::Snapshot(&ruined), now, &[]).unwrap();
+    assert_eq!(lines(&found), ["unknown a", "unknown sub/c", too_large, pipe]);
+    // Neither side says that anybody has touched them meanwhile.
+    assert_eq!(small().diff(Side::Snapshot(&ruined), now, &[]).unwrap(), []);
+    sandbox.git(&["checkout", "--quiet", "--", "a"]);
+    let found = small().diff(Side::Snapshot(&ruined), now, &[]).unwrap();
+    assert_eq!(found.iter().map(|one| one.path.to_string()).collect::<Vec<_>>(), ["a"]);
 }
 
 /// C5: before the first commit, in both object formats.
@@ -77,7 +114,7 @@ fn a_repository_that_borrows_its_objects_is_compared() {
         assert_eq!(sandbox.git_in(&borrower, &["status", "--short"]), "");
         fs_err::write(borrower.join("a"), "borrowed\n").unwrap();
         let snapshots = sandbox.snapshots_in(&borrower);
-        let snapshot = snapshots.create(&crate::snapshot_sandbox::new_snapshot("")).unwrap();
+        let snapshot = snapshots.create(&new_snapshot("")).unwrap();
         fs_err::write(borrower.join("b"), "later\n").unwrap();
         assert_eq!(sandbox.changed_since(&borrower, &snapshot), ["modified b"], "relative: {relative}");
     }
@@ -97,7 +134,7 @@ fn a_patch_is_shown_as_the_repository_wants_it() {
     let scratch = sandbox.scratch();
     let now = Side::WorkingTree { scratch: &scratch };
     let patch = sandbox.snapshots().patch(Side::Snapshot(&snapshot), now, &[]).unwrap();
-    let patch = String::from_utf8(patch).unwrap();
+    let patch = String::from_utf8(patch.text).unwrap();
     insta::assert_snapshot!(redacted(&patch), @"
     diff --git a/a b/a
     index [hash]..[hash] 100644

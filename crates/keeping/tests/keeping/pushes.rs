@@ -229,6 +229,50 @@ fn the_pre_push_hook_may_refuse() {
     assert_eq!(remote_head(&sandbox), before);
 }
 
+/// A hook that hangs is not blamed on the remote, and not tried again: it would take as long.
+#[test]
+fn a_hanging_pre_push_hook_is_named_and_stopped_once() {
+    let sandbox = with_remote();
+    let before = remote_head(&sandbox);
+    saved(&sandbox, "notes", "x\n");
+    commits::hook(&sandbox, "pre-push", "echo started >>../started; git status >/dev/null; exec sleep 600");
+    let short = PushLimits { attempt: Duration::from_millis(1500), ..limits() };
+    let outcome = pushed(&sandbox, &short);
+    let wanted = "the hook `pre-push` took longer than 1.5 s and was stopped".to_owned();
+    assert_eq!(outcome, PushOutcome::Failed { reason: wanted });
+    assert_eq!(fs_err::read_to_string(sandbox.root().join("started")).unwrap(), "started\n");
+    assert_eq!(remote_head(&sandbox), before);
+    let left = fs_err::read_dir(sandbox.repo.join(".git/checkstone")).unwrap().flatten();
+    let left: Vec<_> = left.filter(|entry| entry.file_name().to_string_lossy().contains("trace")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// `git push` refuses where the upstream has another name, unless the user's `push.default` says which of the two it is.
+#[test]
+fn an_upstream_of_another_name_is_told() {
+    let sandbox = with_remote();
+    sandbox.git(&["config", "branch.main.remote", "origin"]);
+    let other = |merge: &str, default: Option<&str>| {
+        sandbox.git(&["config", "branch.main.merge", &format!("refs/heads/{merge}")]);
+        if let Some(default) = default {
+            sandbox.git(&["config", "push.default", default]);
+        }
+        plan(&sandbox).other_upstream
+    };
+    let other_one = Some("other".to_owned());
+    assert_eq!(other("main", None), None);
+    assert_eq!(other("other", None), other_one);
+    assert_eq!(other("other", Some("simple")), other_one);
+    assert_eq!(other("main", Some("simple")), None);
+    assert_eq!(other("other", Some("current")), None);
+    assert_eq!(other("other", Some("upstream")), None);
+    // To a remote that is not the upstream's, git pushes under the same name.
+    sandbox.git(&["config", "push.default", "simple"]);
+    sandbox.git(&["remote", "add", "fork", "../remote.git"]);
+    sandbox.git(&["config", "remote.pushDefault", "fork"]);
+    assert_eq!(plan(&sandbox).other_upstream, None);
+}
+
 /// S5: pushes go where `git push` would, by every key that it looks at.
 #[test]
 fn s5_pushes_go_where_git_push_would() {

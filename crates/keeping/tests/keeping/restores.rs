@@ -12,6 +12,7 @@ use keeping::snapshot::{RestoreCaller, Snapshot, SnapshotError, WhichWorktrees};
 use proptest::prelude::*;
 
 use crate::sandbox::Sandbox;
+use crate::snapshot_sandbox::new_snapshot;
 
 /// Every file and link below a folder, except git's own: kind and executable bit, and content or target.
 type Tree = BTreeMap<Vec<u8>, (char, Vec<u8>)>;
@@ -184,6 +185,146 @@ fn ignored_files_are_left_alone() {
     assert_eq!(fs_err::read_to_string(sandbox.repo.join("data")).unwrap(), "changed while ignored\n");
     assert!(sandbox.repo.join("key.secret").exists() && sandbox.repo.join("folder/key.secret").exists());
     assert!(!sandbox.repo.join("folder/new").exists() && !sandbox.repo.join(".gitignore").exists());
+}
+
+fn report(sandbox: &Sandbox, snapshot: &Snapshot) -> Vec<String> {
+    let scratch = sandbox.scratch();
+    let planned = sandbox.snapshots().planned(snapshot, &[], &scratch).unwrap();
+    assert_eq!(scratch.read_dir().unwrap().count(), 0);
+    let caller = RestoreCaller::default();
+    let restored = sandbox.snapshots().restore(snapshot, &[], caller, Timestamp::now()).unwrap();
+    let done = restored.written.iter().chain(&restored.removed);
+    // What was announced is what was done.
+    let sorted = |mut paths: Vec<String>| {
+        paths.sort();
+        paths
+    };
+    let stays = planned.left_out.iter().map(|left| left.path.clone().unwrap_or_default());
+    assert_eq!(
+        sorted(planned.files.iter().map(|one| one.path.to_string()).collect()),
+        sorted(done.clone().map(ToString::to_string).collect())
+    );
+    assert_eq!(
+        sorted(stays.map(|path| path.to_string()).collect()),
+        sorted(restored.skipped.iter().map(|one| one.path.to_string()).collect())
+    );
+    let git_dir = sandbox.repo.join(".git").read_dir().unwrap().flatten();
+    let mut left_over =
+        git_dir.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b"checkstone-"));
+    assert!(left_over.next().is_none());
+    let skipped = restored.skipped.iter().map(|one| format!("{}: {}", one.path, one.reason));
+    restored.removed.iter().map(|path| format!("removed {path}")).chain(skipped).collect()
+}
+
+const IGNORED_THEN: &str = "the snapshot's own `.gitignore` files ignore it, so it may have been there";
+
+/// After the first restore nothing ignores them any more; what the undo goes back to does.
+#[test]
+fn an_undo_keeps_what_its_own_rules_ignore() {
+    let sandbox = Sandbox::new();
+    let snapshot = sandbox.snapshot();
+    sandbox.write(".gitignore", ".env\ndata/\n/:x\n");
+    sandbox.write("sub/.gitignore", "*.local\n!kept.local\n");
+    for path in [".env", "data/db", "data/deep/er", ":x", "sub/new/b.local", "sub/kept.local", "sub/:x"] {
+        sandbox.write(path, path);
+    }
+    let now = tree(&sandbox.repo);
+    assert_eq!(
+        report(&sandbox, &snapshot),
+        ["removed .gitignore", "removed sub/.gitignore", "removed sub/:x", "removed sub/kept.local"]
+    );
+    let (before, _) = sandbox.snapshots().undoable().unwrap();
+    let stays = [".env", ":x", "data", "sub/new/b.local"];
+    assert_eq!(report(&sandbox, &before), stays.map(|path| format!("{path}: {IGNORED_THEN}")));
+    assert_eq!(tree(&sandbox.repo), now);
+}
+
+/// Whoever deletes `.gitignore` has not given up what it ignored. What the snapshot itself holds comes back.
+#[test]
+fn what_was_ignored_then_is_not_removed() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitignore", ".env\nnode_modules/\n");
+    sandbox.write("node_modules/held", "in git\n");
+    sandbox.git(&["add", "--force", "node_modules/held"]);
+    sandbox.commit_all("rules");
+    sandbox.write(".env", "secret\n");
+    sandbox.write("node_modules/m.js", "module\n");
+    let snapshot = sandbox.snapshot();
+    let then = tree(&sandbox.repo);
+    sandbox.remove(".gitignore");
+    sandbox.write("node_modules/held", "damaged\n");
+    sandbox.write("later", "later\n");
+    assert_eq!(
+        report(&sandbox, &snapshot),
+        [
+            "removed later".to_owned(),
+            format!(".env: {IGNORED_THEN}"),
+            format!("node_modules: {IGNORED_THEN}")
+        ]
+    );
+    assert_eq!(tree(&sandbox.repo), then);
+    // As before, and with nothing of ours in between.
+    assert_eq!(report(&sandbox, &snapshot), [""; 0]);
+}
+
+/// The same in a submodule and in a linked working tree, each with its own rules.
+#[test]
+fn what_was_ignored_then_is_not_removed_elsewhere_either() {
+    let sandbox = Sandbox::with_submodule();
+    let linked = sandbox.root().join("linked");
+    sandbox.git(&["worktree", "add", "--quiet", linked.to_str().unwrap(), "-b", "side"]);
+    for folder in [sandbox.repo.join("module"), linked.clone()] {
+        fs_err::write(folder.join(".gitignore"), ".env\n").unwrap();
+        fs_err::write(folder.join(".env"), "secret\n").unwrap();
+        fs_err::write(folder.join("a"), "changed\n").unwrap();
+    }
+    for root in [&sandbox.repo, &linked] {
+        let snapshots = sandbox.snapshots_in(root);
+        let snapshot = snapshots.create(&new_snapshot("")).unwrap();
+        let folder = if *root == linked { root.clone() } else { root.join("module") };
+        fs_err::remove_file(folder.join(".gitignore")).unwrap();
+        let restored = snapshots.restore(&snapshot, &[], RestoreCaller::default(), Timestamp::now()).unwrap();
+        let skipped = restored.skipped.iter().map(|one| one.path.to_string()).collect::<Vec<_>>();
+        assert_eq!(skipped, [folder.join(".env").strip_prefix(root).unwrap().to_str().unwrap()]);
+        assert!(folder.join(".env").exists() && folder.join(".gitignore").exists());
+    }
+}
+
+/// HEAD stands in for what cannot be saved, so the trees are the same, and the files are not.
+#[test]
+fn what_cannot_be_saved_is_named_although_the_trees_are_the_same() {
+    let sandbox = Sandbox::new();
+    sandbox.write("new", "saved\n");
+    let snapshot = sandbox.snapshot();
+    sandbox.remove("a");
+    ::sandbox::make_pipe(sandbox.repo.join("a"));
+    // Git says nothing of a pipe that it does not know.
+    sandbox.remove("new");
+    ::sandbox::make_pipe(sandbox.repo.join("new"));
+    let caller = RestoreCaller::default();
+    let restored = sandbox.snapshots().restore(&snapshot, &[], caller.clone(), Timestamp::now()).unwrap();
+    let reasons: Vec<String> =
+        restored.skipped.iter().map(|one| format!("{}: {}", one.path, one.reason)).collect();
+    assert_eq!(
+        reasons,
+        [
+            "new: a pipe, a socket or a device is in its place",
+            "a: its current state cannot be saved: it is neither a file nor a link nor a folder"
+        ]
+    );
+    assert_eq!((restored.before, restored.written.len(), restored.removed.len()), (None, 0, 0));
+    let only_b = [BytePath::from("b")];
+    let restored = sandbox.snapshots().restore(&snapshot, &only_b, caller, Timestamp::now()).unwrap();
+    assert_eq!(restored.skipped, []);
+
+    // The other way round: the snapshot does not have what was there.
+    let ruined = sandbox.snapshot();
+    sandbox.remove("a");
+    sandbox.git(&["checkout", "--quiet", "--", "a"]);
+    assert_eq!(
+        report(&sandbox, &ruined),
+        ["a: the snapshot could not save it: it is neither a file nor a link nor a folder"]
+    );
 }
 
 /// What only its owner may read comes back so, and a file that is there keeps what it allows.

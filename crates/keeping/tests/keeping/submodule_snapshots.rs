@@ -128,7 +128,7 @@ fn a_patch_names_the_files_of_a_submodule() {
     let scratch = sandbox.scratch();
     let (old, new) = (Side::Snapshot(&snapshot), Side::WorkingTree { scratch: &scratch });
     let patch = sandbox.snapshots().patch(old, new, &[]).unwrap();
-    insta::assert_snapshot!(::sandbox::redacted(String::from_utf8(patch).unwrap()), @"
+    insta::assert_snapshot!(::sandbox::redacted(String::from_utf8(patch.text).unwrap()), @"
     diff --git a/module/new b/module/new
     index [hash]..[hash] 100644
     --- a/module/new
@@ -265,4 +265,90 @@ fn a_list_of_submodules_leads_nowhere_else() {
     assert_eq!(snapshot.facts.submodules, []);
     assert_eq!(sandbox.git_in(&elsewhere, &["for-each-ref"]), "");
     assert_eq!(sandbox.git_in(&elsewhere, &["count-objects"]), "0 objects, 0 kilobytes\n");
+}
+
+/// The index has a commit where `git add` met a repository, and nothing else names it.
+#[test]
+fn a_repository_that_only_the_index_names_is_taken_along() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["clone", "--quiet", ".", "inner"]);
+    sandbox.commit_all("inner");
+    assert!(!sandbox.repo.join(".gitmodules").exists());
+    let clean = sandbox.snapshots().create(&new_snapshot("")).unwrap();
+    assert_eq!((clean.facts.submodules.len(), clean.facts.left_out.len()), (0, 0));
+    sandbox.write("inner/a", "changed inside\n");
+    sandbox.write("inner/new", "untracked inside\n");
+    assert_eq!(sandbox.changed_since(&sandbox.repo, &clean), ["modified inner/a", "added inner/new"]);
+    let snapshot = sandbox.snapshots().create(&new_snapshot("")).unwrap();
+    let taken: Vec<String> = snapshot.facts.submodules.iter().map(|one| one.path.to_string()).collect();
+    assert_eq!((taken, snapshot.facts.left_out.len()), (vec!["inner".to_owned()], 0));
+    sandbox.remove("inner/a");
+    sandbox.write("inner/new", "damaged\n");
+    let report = restored(&sandbox, &snapshot, &[]);
+    assert_eq!(
+        (listed(&report.written), report.skipped),
+        (vec!["inner/a".to_owned(), "inner/new".to_owned()], vec![])
+    );
+    assert_eq!(read(&sandbox, "inner/a").as_deref(), Some("changed inside\n"));
+    undo(&sandbox);
+    assert_eq!(
+        (read(&sandbox, "inner/a"), read(&sandbox, "inner/new").as_deref()),
+        (None, Some("damaged\n"))
+    );
+}
+
+/// Whoever deletes `.gitmodules` has not deleted the submodule, before the snapshot or after it.
+#[test]
+fn a_submodule_is_taken_and_comes_back_without_its_list() {
+    let sandbox = Sandbox::with_submodule();
+    sandbox.write("module/a", "first\n");
+    let with_list = sandbox.snapshot();
+    sandbox.remove(".gitmodules");
+    sandbox.write("module/a", "second\n");
+    let without_list = sandbox.snapshot();
+    assert_eq!(without_list.facts.submodules.len(), 1);
+    sandbox.write("module/a", "third\n");
+    assert_eq!(restored(&sandbox, &with_list, &["module"]).skipped, []);
+    assert_eq!(read(&sandbox, "module/a").as_deref(), Some("first\n"));
+    restored(&sandbox, &without_list, &[]);
+    assert_eq!(read(&sandbox, "module/a").as_deref(), Some("second\n"));
+    // Nor whoever takes it out of the index.
+    sandbox.git(&["rm", "--quiet", "--cached", "module"]);
+    assert_eq!(listed(&restored(&sandbox, &with_list, &["module"]).written), ["module/a"]);
+    assert_eq!(read(&sandbox, "module/a").as_deref(), Some("first\n"));
+}
+
+/// Git shows nothing of what lies there, so nothing of it can be saved.
+#[test]
+fn a_submodule_without_its_repository_is_named() {
+    let sandbox = Sandbox::with_submodule();
+    let emptied = sandbox.snapshot();
+    assert_eq!(emptied.facts.left_out, []);
+    fs_err::remove_file(sandbox.repo.join("module/.git")).unwrap();
+    sandbox.write("module/a", "lost\n");
+    assert_eq!(sandbox.git(&["status", "--short"]), "");
+    let snapshot = sandbox.snapshots().create(&new_snapshot("")).unwrap();
+    let named = |path: &str, reason: &str| format!("{path}: {reason}");
+    let left = snapshot.facts.left_out.iter();
+    let left: Vec<String> =
+        left.map(|left| named(&left.path.clone().unwrap().to_string(), &left.reason)).collect();
+    let reason = "git has it as a repository of its own, which is not here: nothing in it is saved";
+    assert_eq!(left, [named("module", reason)]);
+    assert_eq!(sandbox.changed_since(&sandbox.repo, &emptied), ["unknown module"]);
+    let report = restored(&sandbox, &emptied, &[]);
+    let skipped: Vec<String> =
+        report.skipped.iter().map(|one| named(&one.path.to_string(), &one.reason)).collect();
+    assert_eq!(skipped, [named("module", &format!("its current state cannot be saved: {reason}"))]);
+}
+
+/// Nobody may look into it, so what is changed there is unknown.
+#[test]
+fn a_changed_submodule_whose_git_folder_lies_elsewhere_is_unknown() {
+    let sandbox = Sandbox::with_submodule();
+    let elsewhere = sandbox.root().join("library/.git");
+    fs_err::write(sandbox.repo.join("module/.git"), format!("gitdir: {}\n", elsewhere.display())).unwrap();
+    let snapshot = sandbox.snapshot();
+    assert_eq!(sandbox.changed_since(&sandbox.repo, &snapshot), [""; 0]);
+    sandbox.write("module/a", "changed\n");
+    assert_eq!(sandbox.changed_since(&sandbox.repo, &snapshot), ["unknown module"]);
 }

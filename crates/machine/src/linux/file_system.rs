@@ -2,7 +2,8 @@
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::os::fd::AsRawFd as _;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, Stat};
 
@@ -38,6 +39,12 @@ pub fn is_seen_by_other_hosts(folder: &File) -> bool {
         0x6573_5546, // FUSE: sshfs, Gluster and others
     ];
     kind(folder).is_some_and(|kind| SHARED.contains(&kind))
+}
+
+/// By which another program opens a file that is open here, also one without a name; `None` where it cannot.
+pub fn path_of_open_file(file: &File) -> Option<PathBuf> {
+    let path = PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()));
+    path.exists().then_some(path)
 }
 
 /// Lets an empty file share the content of another; an error if the file system cannot.

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -17,6 +17,11 @@ pub fn names_follow_files(_file: &File) -> bool {
 pub fn is_seen_by_other_hosts(folder: &File) -> bool {
     let local = libc::MNT_LOCAL.unsigned_abs();
     rustix::fs::fstatfs(folder).is_ok_and(|stat| stat.f_flags & local == 0)
+}
+
+/// By which another program opens a file that is open here; nobody can.
+pub fn path_of_open_file(_file: &File) -> Option<PathBuf> {
+    None
 }
 
 /// APFS clones only into a new name, never into an open file.

@@ -104,9 +104,9 @@ pub(super) fn gotestsum(book: &mut Book, line: &str) -> bool {
     true
 }
 
-/// `100% tests passed, 0 tests failed out of 5`
+/// `100% tests passed, 0 tests failed out of 5`, `Errors while running CTest`
 pub(super) fn ctest(book: &mut Book, line: &str) -> bool {
-    if line == "The following tests FAILED:" {
+    if line == "The following tests FAILED:" || line == "Errors while running CTest" {
         book.fail(Runner::Ctest);
         return true;
     }

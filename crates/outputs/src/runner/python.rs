@@ -22,18 +22,23 @@ pub(super) fn pytest(book: &mut Book, line: &str) -> bool {
         book.begin(Runner::Pytest, 0, 0);
         return true;
     }
-    let (mut passed, mut failed) = (0_u64, 0_u64);
+    let (mut passed, mut failed, mut fails_as_expected) = (0_u64, 0_u64, false);
     for part in counts.split(", ") {
         let Some((number, what)) = numbered(part) else { return false };
         match what {
             "passed" | "xpassed" | "subtests passed" => passed = passed.saturating_add(number),
             "failed" | "error" | "errors" | "subtests failed" => failed = failed.saturating_add(number),
-            "skipped" | "deselected" | "xfailed" | "warning" | "warnings" | "rerun" => {}
+            "xfailed" => fails_as_expected = true,
+            "skipped" | "deselected" | "warning" | "warnings" | "rerun" => {}
             _ => return false,
         }
     }
     book.progress = None;
     book.begin(Runner::Pytest, passed, failed);
+    // It ran, and ended as it should.
+    if fails_as_expected {
+        book.pass(Runner::Pytest);
+    }
     true
 }
 

@@ -113,6 +113,24 @@ fn l8_failures_that_were_ignored_are_failures() {
     assert_eq!(shown(gradle).summary(), Some(Summary::Failed { tests: None }));
 }
 
+/// A test that fails as it should has run.
+#[test]
+fn tests_that_fail_as_expected_ran() {
+    for (output, expected) in [
+        ("1 xfailed in 0.02s\n", Some(Summary::Passed { tests: None })),
+        ("2 passed, 1 xfailed in 0.02s\n", Some(Summary::Passed { tests: Some(2) })),
+        ("1 failed, 1 xfailed in 0.02s\n", Some(Summary::Failed { tests: Some(1) })),
+        ("1 skipped in 0.02s\n", Some(Summary::NoTestsRan)),
+    ] {
+        assert_eq!(shown(output).summary(), expected, "{output}");
+    }
+}
+
+#[test]
+fn ctest_says_in_its_last_line_that_it_failed() {
+    assert_eq!(shown("Errors while running CTest\n").summary(), Some(Summary::Failed { tests: None }));
+}
+
 /// The lines tell which of two commands printed what.
 #[test]
 fn l11_a_summary_has_its_place_in_the_output() {
@@ -204,6 +222,25 @@ fn errors_by_their_shape() {
             ErrorKind::Uncaught,
         ),
         ("thread 'main' panicked at src/main.rs:3:5:\n", ErrorKind::Uncaught),
+        ("thread 'tests::adds' (4242) panicked at src/lib.rs:7:9:\n", ErrorKind::Uncaught),
+        ("AssertionError: expected 4 to be 3\nexit: 1\n", ErrorKind::Uncaught),
+        ("  File \"a.py\", line 1\n    f(\n     ^\nSyntaxError: '(' was never closed\n", ErrorKind::Uncaught),
+        ("Sorry: IndentationError: unexpected indent (a.py, line 2)\n", ErrorKind::Uncaught),
+        ("Fatal Python error: Segmentation fault\n", ErrorKind::Uncaught),
+        ("Segmentation fault (core dumped)\n", ErrorKind::Uncaught),
+        ("bash: line 1:  4242 Segmentation fault      (core dumped) ./a.out\n", ErrorKind::Uncaught),
+        ("*** Error compiling './a.py'...\n", ErrorKind::Located),
+        ("test_a.py:4: AssertionError\n", ErrorKind::Located),
+        ("E       assert 4 == 3\n", ErrorKind::FailedTest),
+        ("  ● adds › two numbers\n", ErrorKind::FailedTest),
+        ("● Test suite failed to run\n", ErrorKind::FailedTest),
+        ("error during build:\n", ErrorKind::GaveUp),
+        ("[!] (plugin typescript) RollupError: a.ts: no\n", ErrorKind::GaveUp),
+        (
+            "[ERROR] [Help 1] http://cwiki.apache.org/confluence/display/MAVEN/MojoFailureException\n",
+            ErrorKind::GaveUp,
+        ),
+        ("webpack 5.90.0 compiled with 1 error in 812 ms\n", ErrorKind::Counted),
         ("error: no\n", ErrorKind::Plain),
     ] {
         assert_eq!(kinds(output), [kind], "{output}");
@@ -219,6 +256,14 @@ fn errors_by_their_shape() {
         "3 files inspected, no offenses detected\n",
         "Traceback (most recent call last):\n  File \"a.py\", line 1\nValueError: no\ngoing on\nand on\nand on\nand on\nto the end\n",
         "the error was handled\n",
+        "[ERROR] c.e.Service - cannot connect, trying again\n",
+        "  ● Console\n",
+        "  E   what stands further in is shown code\n",
+        "webpack 5.90.0 compiled with 2 warnings in 812 ms\n",
+        "thread pool panicked and went on\n",
+        "NAME   TYPE   READY\n",
+        "ValueError: no\ngoing on\nand on\nand on\nand on\nto the end\n",
+        "the word Segmentation fault stands here\n",
     ] {
         assert_eq!(kinds(output), [], "{output}");
     }

@@ -45,7 +45,7 @@ const SIGNS: &[Signs] = &[
         language: Language::JavaScript,
         manifests: "package.json",
         files: "js jsx mjs cjs ts tsx mts cts vue svelte astro",
-        programs: "npm pnpm yarn bun jest vitest mocha ava tap karma tsc vue-tsc svelte-check eslint oxlint biome ng",
+        programs: "npm pnpm yarn bun node tsx ts-node jest vitest mocha ava tap karma tsc vue-tsc svelte-check eslint oxlint biome ng",
     },
     Signs {
         language: Language::Deno,

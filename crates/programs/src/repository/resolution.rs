@@ -4,12 +4,14 @@
 use std::iter::once;
 
 use super::{
-    Covered, Language, Package, Repository, Run, Task, folder_of, folders_above, is_script, is_within,
+    Covered, Language, Package, Repository, Run, Task, folder_of, folders_above, is_folder_of_tests,
+    is_script, is_within,
 };
 use crate::Deed;
 use crate::meaning::TaskCall;
 use crate::shell::{Attribution, Directory, Intents, Mask, SimpleCommand, Word, is_installed, one_spelling};
 use crate::table::{self, Fact, Program, TaskRunner, matches_glob, usual_deed};
+use crate::test_file::is_code_file;
 
 /// Tasks that call tasks; deeper is a cycle or a riddle.
 const DEEPEST: usize = 8;
@@ -50,6 +52,19 @@ pub(super) fn used(repository: &Repository, command: &SimpleCommand, cwd: &str) 
 /// The scripts that a command surely executes, from the root.
 pub(super) fn executed(repository: &Repository, command: &SimpleCommand, cwd: &str) -> Vec<String> {
     resolved(repository, command, cwd).executed
+}
+
+/// A path that a command names, from the root; `None` if it is outside, or nobody knows where.
+pub(super) fn path_from_root(
+    repository: &Repository,
+    command: &SimpleCommand,
+    cwd: &str,
+    path: &str,
+) -> Option<String> {
+    match Resolution::new(repository).place(&command.directory, cwd) {
+        Place::At(folder) | Place::Outside(folder) => repository.relative(&one_spelling(&folder, path)),
+        Place::Unknown => None,
+    }
 }
 
 /// What a task runs.
@@ -402,6 +417,8 @@ impl<'a> Resolution<'a> {
         let row = command.row();
         let mut names = command.packages.clone();
         names.extend(row.map(|row| option_values(command, row.package)).unwrap_or_default());
+        let left_out = row.map(|row| option_values(command, row.leaves_out)).unwrap_or_default();
+        names.extend(left_out.iter().map(|name| format!("!{name}")));
         let mut words = command.known_arguments();
         if words.by_ref().any(|word| word == "workspace" && command.program == "yarn") {
             names.extend(words.next().map(str::to_owned));
@@ -447,6 +464,9 @@ impl<'a> Resolution<'a> {
         if let Some(files) = self.checked_files(command, place) {
             return files;
         }
+        if let Some(below) = self.confined(command, place, language) {
+            return below;
+        }
         let folder = match place {
             Place::At(folder) => folder,
             // What runs elsewhere may still name something here: `pytest ../lib/tests`.
@@ -473,6 +493,47 @@ impl<'a> Resolution<'a> {
         of_files.dedup();
         let packages = of_files.into_iter().map(|package| package.folder.clone()).collect();
         (!self.repository.is_way(command)).then_some(Covered::Files { paths, packages })
+    }
+
+    /// What a run of tests is about that takes the tests below some folders alone. A task, and a way in which a package is
+    /// verified, stand for the whole of it, and so do files and folders of tests: what they are about lies elsewhere.
+    fn confined(
+        &self,
+        command: &SimpleCommand,
+        place: &Place,
+        language: Option<Language>,
+    ) -> Option<Covered> {
+        let is_confined = command.row().is_some_and(|row| row.is(Fact::StaysBelow))
+            && self.depth == 0
+            && command.deed_done() == Some(Deed::Tests);
+        let (Place::At(base) | Place::Outside(base)) = place else { return None };
+        let is_confined = is_confined && !self.repository.is_way_in(command, base);
+        let named = command.named_paths().filter(|_| is_confined)?;
+        let paths: Option<Vec<String>> = match (named.is_empty(), place) {
+            (true, Place::At(folder)) => Some(vec![folder.clone()]),
+            (true, _) => None,
+            (false, _) => {
+                named.iter().map(|path| self.repository.relative(&one_spelling(base, path))).collect()
+            }
+        };
+        let (mut folders, mut packages, mut is_whole) = (Vec::new(), Vec::new(), true);
+        for path in paths? {
+            let package = self.repository.package_of(&path)?.folder.as_str();
+            let inner = path.get(package.len()..).unwrap_or_default().trim_matches('/');
+            let is_file = is_code_file(&path);
+            let is_for_tests = is_file || inner.split('/').any(is_folder_of_tests);
+            is_whole &= inner.is_empty() || is_for_tests;
+            let place = if is_for_tests && !is_file { package } else { path.as_str() };
+            let Covered::Packages(own) = self.below(place, language) else { return None };
+            packages.extend(own.into_iter().filter(|folder| !packages.contains(folder)).collect::<Vec<_>>());
+            folders.push(if is_for_tests { package.to_owned() } else { path });
+        }
+        if is_whole {
+            return Some(Covered::Packages(packages));
+        }
+        let is_elsewhere = |tested: &&String| !folders.iter().any(|folder| is_within(tested, folder));
+        let tested = self.repository.tested.iter().filter(is_elsewhere).cloned().collect();
+        Some(Covered::Below { folders, tested, packages })
     }
 
     /// The packages that paths among the arguments lie in, if these are not all in the package of the folder.
@@ -558,9 +619,10 @@ fn option_values(command: &SimpleCommand, options: &str) -> Vec<String> {
     let mut values = Vec::new();
     let mut arguments = command.arguments.iter().map(Word::text).take_while(|word| *word != "--").peekable();
     while let Some(argument) = arguments.next() {
-        match argument.split_once('=') {
-            Some((name, value)) if table::has(options, name) => values.push(value.to_owned()),
-            None if table::has(options, argument) => {
+        let own = command.row().map(|row| row.option(argument));
+        match own.unwrap_or((argument, None)) {
+            (name, Some(value)) if table::has(options, name) => values.push(value.to_owned()),
+            (name, None) if table::has(options, name) => {
                 let value = arguments.peek().filter(|value| !value.starts_with('-'));
                 values.extend(value.map(|value| (*value).to_owned()))
             }

@@ -304,7 +304,9 @@ impl<'a> Ways<'a> {
         for covered in runs.into_iter().map(|run| run.covers) {
             let all = || self.repository.packages.iter().map(|package| package.folder.clone()).collect();
             let folders: Vec<String> = match covered {
-                Covered::Packages(folders) | Covered::Files { packages: folders, .. } => folders,
+                Covered::Packages(folders)
+                | Covered::Files { packages: folders, .. }
+                | Covered::Below { packages: folders, .. } => folders,
                 Covered::Unknown => all(),
             };
             let has_no_code = |folder: &String| {

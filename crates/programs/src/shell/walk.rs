@@ -3,10 +3,12 @@
 
 mod builtin;
 mod compound;
+mod printed;
 mod redirect;
 mod simple;
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::rc::Rc;
 
 use rable::{Node, NodeKind};
@@ -37,6 +39,9 @@ pub(crate) fn commands(command: &str, folder: Directory) -> Result<Vec<SimpleCom
         depth: 0,
         scripts: 0,
         trapped: false,
+        guarded: Vec::new(),
+        captured: Vec::new(),
+        reprinted: Vec::new(),
     };
     let whole = walk.sequence(&nodes.iter().collect::<Vec<_>>(), &stripped, Tested::No)?;
     Ok(walk.finish(whole.subshell(false)))
@@ -70,6 +75,8 @@ struct Shell {
     status: Status,
     first_of_pipe: Status,
     kept: HashMap<String, Status>,
+    /// The commands whose output a variable has: `out=$(pytest)`.
+    texts: HashMap<String, Vec<usize>>,
     /// Arguments of the function that runs.
     positional: Vec<Word>,
 }
@@ -103,6 +110,7 @@ impl Default for Shell {
             status: Status::unknown(),
             first_of_pipe: Status::unknown(),
             kept: HashMap::new(),
+            texts: HashMap::new(),
             positional: Vec::new(),
         }
     }
@@ -116,6 +124,12 @@ struct Walk {
     depth: usize,
     scripts: usize,
     trapped: bool,
+    /// What runs only after something that can fail without a word.
+    guarded: Vec<Range<usize>>,
+    /// The commands whose output stands in the words that are read now.
+    captured: Vec<usize>,
+    /// Commands that print what others had printed, with those.
+    reprinted: Vec<(usize, Vec<usize>)>,
 }
 
 type Walked = Result<Flow, NotUnderstood>;
@@ -135,6 +149,14 @@ impl Walk {
             };
             command.suspect = explained && whole.failure.suspects.contains(&index);
         }
+        for range in &self.guarded {
+            // It ran if anything of it provably did.
+            if !range.clone().any(|index| proven.contains(&index)) {
+                let commands = self.found.get_mut(range.clone()).unwrap_or_default();
+                commands.iter_mut().for_each(|command| command.may_be_skipped = true);
+            }
+        }
+        self.show_what_is_reprinted();
         self.show_what_is_read_back();
         self.found
     }
@@ -149,7 +171,7 @@ impl Walk {
                 }
                 command.hides_errors = false;
             }
-            if command.output != Output::Hidden {
+            if command.output != Output::Hidden && !compound::keeps_nothing(command) {
                 read_later.extend(command.reads.iter().cloned());
             }
         }
@@ -228,7 +250,11 @@ impl Walk {
             }
             NodeKind::While { condition, body, redirects } => self.redirected(redirects, stripped, |walk| {
                 let condition = walk.condition(condition, stripped)?;
+                let first = walk.found.len();
                 let turn = walk.loop_body(body, stripped, tested)?;
+                if walk.can_fail_silently(&condition) {
+                    walk.guarded.push(first..walk.found.len());
+                }
                 // It ends where the condition fails, after any number of turns.
                 let turns = turn.repeated().or_instead(Flow::neutral());
                 Ok(Flow::sequence(vec![Flow { success: condition.goes_on.clone(), ..condition }, turns]))

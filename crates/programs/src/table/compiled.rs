@@ -9,7 +9,8 @@ use super::Program;
 
 programs! {
     "go" => Other {
-        grammar: Subcommand, folder: "-C", facts: &[CompilesTests], prints: &[Go],
+        grammar: Subcommand, folder: "-C", facts: &[CompilesTests, StaysBelow], prints: &[Go],
+        valued: "-run -bench -count -timeout -tags -coverprofile -coverpkg -cpu -parallel -skip -p -o",
         idle: "-c -list -list= -run=^$ -run=NONE -run=XXX -n -h -help",
         uses: &[
             ("test", Tests), ("build install", Builds), ("vet", Lints), ("fmt", Formats), ("fix", Fixes), ("run generate", Runs),
@@ -47,7 +48,7 @@ programs! {
         idle: "-N --show-only --print-labels -h", folder: "--test-dir", facts: &[TakesAll], prints: &[Ctest, Gtest, Catch2],
     }
     "cmake" => Other { uses: &[("--build", Builds)] }
-    "ninja" | "meson" => Builds { folder: "-C", uses: &[("test", Tests)] }
+    "ninja" | "meson" => Builds { folder: "-C", uses: &[("test", Tests)], facts: &[JoinsValues] }
     "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" => Builds {
         valued: "-o -I -L -D -U -l -x -include -isystem -iquote -MF -MT -MQ", facts: &[ChecksFiles],
     }

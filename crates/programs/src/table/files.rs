@@ -12,8 +12,9 @@ programs! {
     "bat" | "batcat" => Looks { reads: Reads::Operands, valued: "-l -r --line-range", facts: &[Filters] }
     "nl" => Looks { reads: Reads::Operands, valued: "-b -w -s", facts: &[Filters] }
     "head" | "tail" => Looks { reads: Reads::Operands, valued: "-n -c --lines --bytes", facts: &[Filters] }
-    "tac" | "md5sum" | "sha256sum" | "file" | "wc" => Looks { reads: Reads::Operands }
-    "stat" => Looks { reads: Reads::Operands, valued: "-c -f --format" }
+    "tac" => Looks { reads: Reads::Operands }
+    "md5sum" | "sha256sum" | "file" | "wc" => Looks { reads: Reads::Operands, facts: &[ShowsNoLine] }
+    "stat" => Looks { reads: Reads::Operands, valued: "-c -f --format", facts: &[ShowsNoLine] }
     "xxd" => Looks { reads: Reads::Operands, valued: "-l -s -c -g" }
     "od" => Looks { reads: Reads::Operands, valued: "-A -t -N -j" }
     "hexdump" => Looks { reads: Reads::Operands, valued: "-n -s -e" }

@@ -37,7 +37,7 @@ programs! {
     "bunx" => Other { launches: Rest(&[LAUNCH]) }
     "nyc" | "c8" => Other { launches: Rest(&[LAUNCH]), valued: "--reporter -r" }
 
-    "node" => Runs { uses: &[("--test", Tests)], facts: &[Interprets, NodeTool, ChecksOneFile], prints: &[Node, Tap] }
+    "node" => Runs { uses: &[("--test", Tests)], facts: &[Interprets, NodeTool, ChecksOneFile, StaysBelow], prints: &[Node, Tap] }
     "tsx" | "ts-node" => Runs { uses: &[("--test", Tests)], facts: &[NodeTool] }
     "deno" => Other {
         grammar: Subcommand, tasks: &[TaskRunner::Deno], task_words: "task", prints: &[Deno], facts: &[Interprets],
@@ -94,9 +94,9 @@ programs! {
     }
     "nx" => Other {
         grammar: Targets, tasks: &[TaskRunner::Nx, TaskRunner::PackageScript], task_words: "run run-many affected",
-        task_options: "-t --target --targets", package: "-p --projects", facts: &[EveryPackage, NodeTool],
+        task_options: "-t --target --targets", package: "-p --projects", leaves_out: "--exclude", facts: &[EveryPackage, NodeTool],
     }
-    "lerna" => Other { grammar: Targets, tasks: SCRIPTS, task_words: "run", package: "--scope", facts: &[EveryPackage] }
+    "lerna" => Other { grammar: Targets, tasks: SCRIPTS, task_words: "run", package: "--scope", leaves_out: "--ignore", facts: &[EveryPackage] }
     "moon" => Other {
         grammar: Targets, tasks: &[TaskRunner::Moon, TaskRunner::PackageScript], task_words: "run ci check", facts: &[EveryPackage],
     }

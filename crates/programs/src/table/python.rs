@@ -24,11 +24,12 @@ programs! {
     "manage.py" => Runs { uses: &[("test", Tests)], prints: &[Unittest] }
 
     "pytest" => Tests {
-        valued: "-k -m -c -p -o --rootdir --ignore -n", facts: &[TakesAll], prints: &[Pytest],
+        valued: "-k -m -c -p -o --rootdir --ignore -n -r -W --tb --maxfail --durations --cov-report --deselect --timeout",
+        facts: &[TakesAll, StaysBelow, EndsWithSummary], prints: &[Pytest],
         idle: "--collect-only --co --collectonly --fixtures --fixtures-per-test --markers --setup-plan --setup-only \
                --cache-show -h -V",
     }
-    "unittest" => Tests { idle: "-h", prints: &[Unittest] }
+    "unittest" => Tests { idle: "-h", prints: &[Unittest], facts: &[EndsWithSummary] }
     "nosetests" | "nose2" | "green" | "trial" | "stestr" => Tests { prints: &[Unittest] }
     "ward" | "doctest" => Tests {}
     "tox" => Tests {

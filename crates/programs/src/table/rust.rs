@@ -26,8 +26,8 @@ const USES: &[(&str, Deed)] = &[
 
 programs! {
     "cargo" => Other {
-        grammar: Subcommand, tasks: &[TaskRunner::Cargo], package: "-p --package", uses: USES, done: FINISHED, folder: "--manifest-path -C", valued: "--config -Z --color",
-        idle: "--no-run --list -h -V", facts: &[TakesAll, CompilesTests], prints: &[Cargo, Nextest],
+        grammar: Subcommand, tasks: &[TaskRunner::Cargo], package: "-p --package", leaves_out: "--exclude", uses: USES, done: FINISHED, folder: "--manifest-path -C", valued: "--config -Z --color",
+        idle: "--no-run --list -h -V", facts: &[TakesAll, CompilesTests, JoinsValues], prints: &[Cargo, Nextest],
     }
     "cross" => Other { grammar: Subcommand, uses: USES, idle: "--no-run --list", prints: &[Cargo] }
     "rustc" => Builds {}

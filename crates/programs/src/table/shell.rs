@@ -13,9 +13,9 @@ programs! {
         | "continue" => Steers { facts: &[NeverFails] }
     "exit" | "return" | "shift" | "read" | "wait" => Steers {}
     "cd" | "pushd" | "popd" | "Set-Location" => Steers {}
-    "test" | "[" | "which" | "type" | "false" => Asks {}
+    "test" | "[" | "which" | "type" | "false" => Asks { facts: &[AnswersSilently] }
     "man" | "info" | "tldr" | "help" | "whatis" | "apropos" | "whereis" | "history" => Looks {}
-    "command" => Asks { launches: Launches::Rest(&[Launch { unless: "-v -V", ..LAUNCH }]) }
+    "command" => Asks { facts: &[AnswersSilently], launches: Launches::Rest(&[Launch { unless: "-v -V", ..LAUNCH }]) }
     "kill" | "pkill" | "killall" => Ends {}
 
     "bash" | "sh" | "zsh" | "dash" | "ksh" | "ash" => Runs { launches: Launches::Script, uses: &[("-n", Lints)], facts: &[ChecksOneFile] }

@@ -2,6 +2,7 @@
 //! known.
 
 use super::Deed::{self, *};
+use super::Fact::*;
 use super::Grammar::*;
 use super::Launches::Rest;
 use super::{Program, TaskRunner, after, matches_glob};
@@ -9,7 +10,7 @@ use super::{Program, TaskRunner, after, matches_glob};
 programs! {
     "make" => Builds {
         grammar: Targets, tasks: &[TaskRunner::Make], folder: "-C --directory", valued: "-f -I -o -W --file --makefile",
-        idle: "-n --just-print --recon -q --question -t --touch -h -v", idle_letters: "nqt",
+        idle: "-n --just-print --recon -q --question -t --touch -h -v", idle_letters: "nqt", facts: &[JoinsValues],
     }
     "just" => Other {
         grammar: Targets, tasks: &[TaskRunner::Just], folder: "-d --working-directory", valued: "-f --justfile --set",

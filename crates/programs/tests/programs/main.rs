@@ -14,6 +14,7 @@ mod repository_runs;
 mod repository_ways;
 mod shell_hostile;
 mod shell_intents;
+mod shell_outputs;
 mod shell_patterns;
 mod shell_truth;
 mod task_spellings;

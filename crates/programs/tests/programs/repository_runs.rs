@@ -21,6 +21,9 @@ fn render(run: &Run) -> String {
         Covered::Unknown => "?".to_owned(),
         Covered::Packages(folders) => named(folders),
         Covered::Files { paths, packages } => format!("{} of {}", paths.join(","), named(packages)),
+        Covered::Below { folders, tested, packages } => {
+            format!("{} not {} of {}", named(folders), named(tested), named(packages))
+        }
     };
     let hidden = if run.attribution == Attribution::Decides { "" } else { " hidden" };
     let targets = run.targets.iter().map(|target| format!(" <{target}>")).collect::<String>();
@@ -241,6 +244,74 @@ fn l5_a_run_is_about_the_packages_of_its_folder() {
     );
 }
 
+/// A run of tests that was given folders, or that ran in one, is about what lies there; tests themselves are about their package.
+#[test]
+fn l8_a_run_of_tests_is_about_the_folders_that_it_was_given() {
+    let python = repository(&[
+        ("pyproject.toml", "[project]\nname = 'app'\n"),
+        ("test_calc.py", ""),
+        ("lib/test_m.py", ""),
+        ("core/tests/unit/test_c.py", ""),
+        ("tests/unit/test_a.py", ""),
+        ("jobs/pyproject.toml", "[project]\nname = 'jobs'\n"),
+        ("Makefile", "t:\n\tpytest lib\n"),
+        ("scripts/verify.sh", "cd lib && pytest\n"),
+    ]);
+    let lib = "Tests pytest <lib> [lib not .,core of .]";
+    check(
+        &python,
+        &[
+            ("pytest -q lib", &[lib]),
+            ("pytest lib/", &["Tests pytest <lib/> [lib not .,core of .]"]),
+            ("cd lib && pytest -q", &["Tests pytest [lib not .,core of .]"]),
+            ("cd lib && pytest ..", &["Tests pytest <..> [.,jobs]"]),
+            ("pytest lib core", &["Tests pytest <lib> <core> [lib,core not . of .]"]),
+            ("pytest lib jobs", &["Tests pytest <lib> <jobs> [lib,jobs not .,core of .,jobs]"]),
+            ("pytest jobs", &["Tests pytest <jobs> [jobs]"]),
+            ("pytest jobs/tests", &["Tests pytest <jobs/tests> [jobs]"]),
+            ("pytest -xvs -k name -n 4 lib", &["Tests pytest <lib> <-k name> [lib not .,core of .]"]),
+            ("pytest .", &["Tests pytest <.> [.,jobs]"]),
+            ("pytest", &["Tests pytest [.,jobs]"]),
+            // Whoever chooses tests knows what they are about.
+            ("pytest tests", &["Tests pytest <tests> [.,jobs]"]),
+            ("pytest tests/unit", &["Tests pytest <tests/unit> [.,jobs]"]),
+            ("cd tests/unit && pytest", &["Tests pytest [.,jobs]"]),
+            ("pytest core/tests", &["Tests pytest <core/tests> [.,jobs]"]),
+            ("pytest lib/test_m.py::test_a", &["Tests pytest <lib/test_m.py::test_a> [.]"]),
+            ("pytest checks.py", &["Tests pytest <checks.py> [.]"]),
+            // What may be the value of an option is no folder, and a task stands for its package.
+            ("pytest --cov lib", &["Tests pytest <lib> [.,jobs]"]),
+            ("pytest \"$DIR\"", &["Tests pytest <$DIR> [.,jobs]"]),
+            ("pytest lib/*", &["Tests pytest <lib/*> [.]"]),
+            ("make t", &["Tests pytest <lib> [.,jobs]"]),
+            ("./scripts/verify.sh", &["Tests pytest [.]"]),
+        ],
+    );
+    let go = repository(&[("go.mod", "module x\n"), ("a/a_test.go", ""), ("b/b_test.go", "")]);
+    check(
+        &go,
+        &[
+            ("go test ./a", &["Tests go <./a> [a not b of .]"]),
+            ("go test -race ./a/...", &["Tests go <./a/...> [a not b of .]"]),
+            ("go test -run 'TestF' ./a", &["Tests go <./a> <-run TestF> [a not b of .]"]),
+            ("cd a && go test ./...", &["Tests go <./...> [a not b of .]"]),
+            ("cd a && go test", &["Tests go [a not b of .]"]),
+            ("go test ./a ./b", &["Tests go <./a> <./b> [a,b not  of .]"]),
+            ("go test ./...", &["Tests go <./...> [.]"]),
+            ("go test -coverprofile out ./...", &["Tests go <out> <./...> [.]"]),
+            ("go test ./integration/...", &["Tests go <./integration/...> [.]"]),
+            ("go test --unknown ./a", &["Tests go <./a> [.]"]),
+        ],
+    );
+    let mixed = repository(&[
+        ("pyproject.toml", "[project]\nname = 'app'\n"),
+        ("package.json", r#"{"name": "app"}"#),
+        ("js/a.test.js", ""),
+        ("py/test_a.py", ""),
+    ]);
+    check(&mixed, &[("node --test js", &["Tests node <--test js> [js not py of .]"])]);
+}
+
 #[test]
 fn l5_the_package_of_a_path_is_the_nearest_above_it() {
     let repository = monorepo();
@@ -305,6 +376,12 @@ fn l5_options_name_folders() {
             ("cargo test --manifest-path ../Cargo.toml", &["Tests cargo []"]),
             ("cd \"$X\" && cargo test --manifest-path one/Cargo.toml", &["Tests cargo [?]"]),
             ("cargo -C crates/two test", &["Tests cargo [crates/two]"]),
+            ("cargo -Ccrates/two test", &["Tests cargo [crates/two]"]),
+            ("npm test --prefix packages/web", &["Tests vitest [packages/web]"]),
+            ("npm -C packages/web test", &["Tests vitest [packages/web]"]),
+            ("pnpm --dir packages/api test", &["Tests jest [packages/api]"]),
+            ("yarn --cwd packages/api test", &["Tests jest [packages/api]"]),
+            ("bun --cwd packages/api run test", &["Tests jest [packages/api]"]),
         ],
     );
 }
@@ -315,6 +392,8 @@ fn l5_a_run_is_about_the_packages_of_its_flags() {
         &monorepo(),
         &[
             ("cargo test -p one", &["Tests cargo <-p one> [crates/one]"]),
+            ("cargo test -pone", &["Tests cargo <-p one> [crates/one]"]),
+            ("cargo test --workspace --exclude one", &["Tests cargo <--exclude one> [.,crates/two]"]),
             ("cargo test --package=two", &["Tests cargo <--package two> [crates/two]"]),
             ("cargo test --manifest-path crates/one/Cargo.toml", &["Tests cargo [crates/one]"]),
             ("npm test -w web", &["Tests vitest [packages/web]"]),

@@ -214,8 +214,8 @@ fn masked_statuses() {
         ("if true; then pytest; fi", &["condition: true", "conditional: pytest"]),
         ("while pytest; do sleep 1; done", &["condition: pytest", "loop: sleep 1"]),
         ("for t in a b; do pytest $t; done", &["loop: pytest ‹$t›"]),
-        ("echo \"$(pytest)\"", &["substitution: pytest hidden", "decides: echo ‹$(pytest)›"]),
-        ("echo `pytest`", &["substitution: pytest hidden", "decides: echo ‹`pytest`›"]),
+        ("echo \"$(pytest)\"", &["substitution: pytest filtered", "decides: echo ‹$(pytest)›"]),
+        ("echo `pytest`", &["substitution: pytest filtered", "decides: echo ‹`pytest`›"]),
         ("export X=$(pytest)", &["substitution: pytest hidden", "decides: export ‹X=$(pytest)›"]),
         (
             "diff <(pytest) <(cat a.txt)",
@@ -581,6 +581,7 @@ fn intents_survive_being_recorded() {
         "sed -i s/a/b/ *.py; echo x > f",
         "echo 'unterminated",
         "pytest || true",
+        "[ -f a ] && pytest; echo \"exit: $?\"",
     ] {
         let intents = Intents::read(command);
         let recorded = serde_json::to_string(&intents).unwrap();
@@ -590,7 +591,7 @@ fn intents_survive_being_recorded() {
     assert_eq!(
         recorded,
         serde_json::json!({"understood": [
-            {"program": "pytest", "arguments": ["-q"], "attribution": {"masked": "piped"}, "suspect": false, "output": "filtered"},
+            {"program": "pytest", "arguments": ["-q"], "attribution": {"masked": "piped"}, "suspect": false, "output": "filtered", "shows_end": true},
             {"program": "tail", "attribution": "decides", "suspect": true, "output": "shown"},
         ]})
     );

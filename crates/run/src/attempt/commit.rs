@@ -46,6 +46,8 @@ impl RunningAttempt<'_> {
             )));
         }
         if !is_published {
+            // What travelled by its contents came without them.
+            publish::make_missing_folders(layout.root(), &source, &accepted.folders)?;
             publish::publish(layout.root(), &source, &published)?;
         }
         Ok(Accepted { artifacts, ..accepted })

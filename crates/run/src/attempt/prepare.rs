@@ -63,7 +63,7 @@ impl RunningAttempt<'_> {
             Some(reason) => Unaccepted { reason, ..unaccepted },
             None => unaccepted,
         })?;
-        let mut files = outputs(stage, &artifacts, job.plan.most_files)?;
+        let mut made = made(stage, &artifacts, job.plan.most_files)?;
         if let Some(verify) = &stage.verify {
             let left = stage.max_duration.saturating_sub(elapsed).max(Duration::from_secs(1));
             let command = supervise::Command {
@@ -75,14 +75,19 @@ impl RunningAttempt<'_> {
             let verified = stage_work::command(&command, job.isolation, &limits, &job.controls, &mut |_| {})
                 .map_err(|error| failed(format!("`verify` cannot be run: {}", error_chain(&error))))?;
             self.tell_beside(&verified, VERIFY);
+            // It is part of the stage's time.
+            if let Some(ending) = &mut self.ending {
+                ending.elapsed_milliseconds += described(&verified).elapsed_milliseconds;
+            }
             judge(&verified, VERIFY).inspect_err(|_| {
                 self.ending.iter_mut().for_each(|ending| ending.verify_failed = true);
             })?;
             // It may have written there as well.
-            files = outputs(stage, &artifacts, job.plan.most_files)?;
+            made = self::made(stage, &artifacts, job.plan.most_files)?;
         }
         let session = Some(fingerprint::of_attempt(&fingerprint, job.layout.run(), job.attempt));
-        let accepted = Accepted { fingerprint, parts, session, inputs, artifacts: Vec::new() };
+        let MadeEntries { files, folders } = made;
+        let accepted = Accepted { fingerprint, parts, session, inputs, artifacts: Vec::new(), folders };
         self.is_known_by_what_it_read(&accepted, &written)?;
         Ok(PreparedResult { accepted, files, hashed: None, session: ended.state })
     }
@@ -251,9 +256,16 @@ impl RunningAttempt<'_> {
     }
 }
 
-/// All files of the attempt, the declared ones among them.
-fn outputs(stage: &Stage, artifacts: &Path, most: usize) -> Result<Vec<String>, Unaccepted> {
-    let files = publish::files_up_to(artifacts, most).map_err(|error| {
+/// What an attempt made.
+struct MadeEntries {
+    files: Vec<String>,
+    /// Those without anything in them.
+    folders: Vec<String>,
+}
+
+/// All files of the attempt, the declared ones among them, and its empty folders.
+fn made(stage: &Stage, artifacts: &Path, most: usize) -> Result<MadeEntries, Unaccepted> {
+    let entries = publish::entries_up_to(artifacts, most).map_err(|error| {
         // What the plan speaks of has a line there.
         let is_it = |output: &&Output| {
             error.path().is_some_and(|path| path.starts_with(artifacts.join(&output.path)))
@@ -263,6 +275,9 @@ fn outputs(stage: &Stage, artifacts: &Path, most: usize) -> Result<Vec<String>, 
             None => error.into(),
         }
     })?;
+    let (folders, files): (Vec<String>, Vec<String>) =
+        entries.into_iter().partition(|entry| entry.ends_with('/'));
+    let folders = folders.iter().map(|folder| folder.trim_end_matches('/').to_owned()).collect();
     let declared = stage.outputs.iter().map(|output| output.path.as_str());
     let is_made = |path: &str| {
         let is_in =
@@ -277,7 +292,7 @@ fn outputs(stage: &Stage, artifacts: &Path, most: usize) -> Result<Vec<String>, 
             "it did not write its output `{}` into `$CHECKSTONE_ARTIFACT_DIR`",
             missing.join("`, `")
         ))),
-        (None, true) => Ok(files),
+        (None, true) => Ok(MadeEntries { files, folders }),
     }
 }
 

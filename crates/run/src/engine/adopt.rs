@@ -37,6 +37,8 @@ impl Engine<'_> {
     pub(super) fn is_made_by_earlier_run(&mut self, index: usize) -> Result<bool, EngineError> {
         let Some(stage) = self.stage(index) else { return Ok(false) };
         let is_new = self.state(index) == StageState::Pending && self.attempt_number(index) == 0;
+        // A run that is resumed makes its own results, save those that must not be made twice.
+        let is_new = is_new && (!self.is_resumed || !stage.is_retryable) && !self.is_wanted_again(index);
         let is_usable =
             stage.kind == Kind::Command || self.is_session_made || overlooks(Oversight::SessionOfEarlierRun);
         let earlier = self.earlier_runs.of_stage(stage).filter(|_| is_new && is_usable);
@@ -109,6 +111,7 @@ impl Engine<'_> {
                 });
             }
         }
+        publish::make_missing_folders(root, &artifacts, &made.accepted.folders)?;
         // The pictures and tables that it showed belong to its result; without them it is still whole.
         let shown = made.run.attempt(&made.id, made_by).map_err(name)?.join(DISPLAYS_FILE);
         let _ = copied(&shown, &folder.join(DISPLAYS_FILE), None);
@@ -142,7 +145,13 @@ fn linked(source: &Path, target: &Path, sha256: Option<&str>) -> io::Result<()> 
 /// Copies a file that still has the content it had, where that is known; without it nothing is left in its place.
 fn copied(source: &Path, target: &Path, sha256: Option<&str>) -> io::Result<()> {
     let from = fingerprint::open_regular(source)?;
-    let to: File = fs_err::File::create_new(target)?.into();
+    // Until it has the permissions of the other, nobody else may read it.
+    let to: File = fs_err::os::unix::fs::OpenOptionsExt::mode(
+        fs_err::OpenOptions::new().write(true).create_new(true),
+        0o600,
+    )
+    .open(target)?
+    .into();
     let (hashed, _) = hash::clone_or_copy(&from, &to)?;
     if sha256.is_some_and(|expected| hashed.sha256 != expected) {
         fs_err::remove_file(target)?;

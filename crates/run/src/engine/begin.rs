@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use supervise::{SweepError, Swept};
 use text::error_chain;
 
-use super::{Engine, EngineError, LivingAttempt, Settings};
+use super::{Beginning, Engine, EngineError, LivingAttempt, Settings};
 use crate::PythonSession;
 use crate::attempt_artifacts;
 use crate::event::{Event, FORMAT, What};
@@ -92,7 +92,7 @@ pub fn run(
     let (recorder, event) = Recorder::create_held(&layout.events(), Timestamp::now(), planned, hold)?;
     on_event(&event);
     let warnings: Vec<String> = plan.warnings.iter().map(ToString::to_string).collect();
-    let mut engine = Engine::new(plan, layout, settings, recorder, executor, on_event);
+    let mut engine = Engine::new(Beginning::New, plan, layout, settings, recorder, executor, on_event);
     engine.secrets = secrets;
     engine.append(What::RunTaken { process: std::process::id(), jobs: settings.jobs, surroundings })?;
     for warning in warnings {
@@ -127,7 +127,8 @@ pub fn resume(
     let (secrets, text) = SecretValues::of(&text, &settings.environment, settings.is_secret);
     let set = secrets.without_all(plan.set());
     let is_plan_changed = recorder.record().plan != text || recorder.record().set != set;
-    let mut engine = Engine::new(plan, layout.clone(), settings, recorder, executor, on_event);
+    let mut engine =
+        Engine::new(Beginning::Resumed, plan, layout.clone(), settings, recorder, executor, on_event);
     engine.secrets = secrets;
     engine.take_over()?;
     engine.append(What::RunTaken { process: std::process::id(), jobs: settings.jobs, surroundings })?;
@@ -159,7 +160,8 @@ pub fn abort_lost(
     let executor = ExecutorChoice::Local.executor(settings)?;
     // Only the stages that were running matter here, and the record knows them.
     let plan = Plan::without_stages(layout.title());
-    let mut engine = Engine::new(plan, layout.clone(), settings, recorder, executor, on_event);
+    let mut engine =
+        Engine::new(Beginning::Resumed, plan, layout.clone(), settings, recorder, executor, on_event);
     engine.append(What::AbortRequested { stage_id: None })?;
     engine.end_what_was_left(Reason::Abort)?;
     engine.end_living(Reason::Abort)?;

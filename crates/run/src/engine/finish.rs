@@ -54,6 +54,13 @@ impl Engine<'_> {
                     for index in 0..self.stages.len() {
                         self.executor.cancel(index);
                     }
+                    for (_, index) in std::mem::take(&mut self.backing_off) {
+                        let last = self.recorded(index).and_then(|stage| stage.reason.as_deref());
+                        let last =
+                            last.and_then(|reason| reason.split_once(": ")).map(|(_, last)| last.to_owned());
+                        let why = ["aborted before it was tried again".to_owned()].into_iter().chain(last);
+                        self.abort_waiting(index, &why.collect::<Vec<_>>().join(": "))?;
+                    }
                 }
                 Some(id) => {
                     let index = self.plan.stage(&id);
@@ -70,8 +77,12 @@ impl Engine<'_> {
     }
 
     pub(super) fn abort_unbegun(&mut self, index: usize) -> Result<(), EngineError> {
+        self.abort_waiting(index, "aborted before it began")
+    }
+
+    fn abort_waiting(&mut self, index: usize, why: &str) -> Result<(), EngineError> {
         if self.state(index) != StageState::Completed {
-            self.stage_to(index, StageState::Blocked, Some("aborted before it began".to_owned()))?;
+            self.stage_to(index, StageState::Blocked, Some(why.to_owned()))?;
         }
         self.stages.get_mut(index).into_iter().for_each(|stage| stage.is_aborted = true);
         self.settle(index, Standing::GivenUp);

@@ -14,7 +14,7 @@ use crate::plan::WaitingStage;
 use crate::session_order::SessionOrder;
 use crate::stage_checkpoint::{COPIES, StageCheckpoint};
 use crate::stage_parts;
-use crate::state::StageState;
+use crate::state::{NOT_RETRYABLE, StageState};
 
 /// A stage is begun again so often because its machine was lost.
 const MOST_LOSSES: u32 = 10;
@@ -32,7 +32,8 @@ impl Engine<'_> {
             .zip(accepted)
             .is_some_and(|(stage, accepted)| stage_parts::is_for_other_parameters(accepted, stage));
         let begun = if is_other { "was run for other parameters" } else { "was started before" };
-        let text = format!("it is not retryable, and {begun}; `--again` runs it anyway");
+        let here = || format!("{NOT_RETRYABLE}, and {begun}; `--again` runs it anyway");
+        let text = self.reason_not_to_begin(index).unwrap_or_else(here);
         self.warn(Some(index), text.clone())?;
         if self.state(index) == StageState::Pending {
             self.stage_to(index, StageState::Blocked, Some(text))?;

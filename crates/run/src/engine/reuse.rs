@@ -8,6 +8,7 @@ use text::error_chain;
 use super::{Engine, EngineError};
 use crate::event::{Accepted, What};
 use crate::fingerprint::Preceding;
+use crate::publish;
 use crate::stage_checkpoint::StageCheckpointError;
 use crate::stage_now::{Known, StageNow, is_in_place};
 use crate::stage_parts;
@@ -89,6 +90,9 @@ impl Engine<'_> {
                 });
             }
         }
-        Ok(checkpoint::restore(&self.layout, &missing)?)
+        let mut restored = checkpoint::restore(&self.layout, &missing)?;
+        let made = publish::make_missing_folders(self.layout.root(), &folder, &accepted.folders)?;
+        restored.extend(made.into_iter().map(|made| self.layout.relative(&folder.join(made))));
+        Ok(restored)
     }
 }

@@ -43,6 +43,10 @@ impl Engine<'_> {
                 self.complete(index)?;
                 continue;
             }
+            if self.reason_not_to_begin(index).is_some() {
+                self.give_up(index)?;
+                continue;
+            }
             self.start(index)?;
         }
         Ok(())
@@ -54,6 +58,12 @@ impl Engine<'_> {
         // Whatever state it is in: a stage that was blocked after its first attempt has been begun all the same.
         let began = self.attempt_number(index) > 0;
         stage.is_retryable || !began || self.is_wanted_again(index)
+    }
+
+    /// As `may_run`, by what other runs of the title have done.
+    pub(super) fn reason_not_to_begin(&self, index: usize) -> Option<String> {
+        let is_new = self.attempt_number(index) == 0 && !self.is_wanted_again(index);
+        self.earlier_runs.reason_not_to_begin(self.stage(index).filter(|_| is_new)?)
     }
 
     pub(super) fn is_wanted_again(&self, index: usize) -> bool {

@@ -65,6 +65,7 @@ fn of_ten_thousand_stages_the_first_pending_one_begins() {
             session: None,
             inputs: Vec::new(),
             artifacts: Vec::new(),
+            folders: Vec::new(),
         };
         events.push(state(StageState::Pending, StageState::Running, None));
         events.push(state(StageState::Running, StageState::Completed, Some(accepted)));

@@ -11,6 +11,7 @@
 
 mod engine;
 mod expansion;
+mod other_runs;
 mod plan;
 #[cfg(feature = "python")]
 #[path = "../../../kernel/tests/kernel/python.rs"]

@@ -74,6 +74,7 @@ impl Teller {
                 parts: Default::default(),
                 inputs: Vec::new(),
                 artifacts,
+                folders: Vec::new(),
             }),
         };
         self.say(milliseconds, what);
@@ -95,6 +96,7 @@ impl Teller {
                         size_bytes: 2048,
                         identity: String::new(),
                     }],
+                    folders: Vec::new(),
                 }),
             ),
             _ => (None, None),

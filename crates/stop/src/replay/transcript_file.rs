@@ -134,7 +134,7 @@ pub(crate) fn walk(path: &Path, filter: &ReplayFilter, progress: &AtomicU64) -> 
 /// How far it is known what the session is judged by.
 enum FileJudging {
     NotBegun { introduction: Introduction },
-    Begun { policy: Arc<Policy>, session: ReplayedSession },
+    Begun { policy: Arc<Policy>, session: Box<ReplayedSession> },
     Impossible { reason: NotJudged, root: String },
 }
 
@@ -160,7 +160,8 @@ impl FileJudging {
                 let own = || root.join(".git").exists().then_some(root);
                 let words = checkout.or_else(own).map(|checkout| filter.words.of(checkout));
                 let root = root.to_string_lossy().into_owned();
-                Self::Begun { policy, session: ReplayedSession::new(root, words.as_deref().cloned()) }
+                let session = ReplayedSession::new(root, words.as_deref().cloned());
+                Self::Begun { policy, session: Box::new(session) }
             }
             Err(reason) => Self::Impossible { reason, root: root.to_string_lossy().into_owned() },
         }

@@ -14,3 +14,4 @@ mod repository_files;
 #[allow(dead_code, reason = "the tests of the gate need more of it")]
 #[path = "../../../gate/tests/gate/turns.rs"]
 mod turns;
+mod what_changed;

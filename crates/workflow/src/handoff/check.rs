@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use text::nearest;
+use text::{counted, nearest};
 
 use super::request::Request;
 use super::response::Response;
@@ -278,8 +278,9 @@ impl Checker {
             self.warning(
                 field,
                 format!(
-                    "`{field}` has {} words, but a model would count about {} tokens: shorten it",
-                    summary.tokens, summary.estimate
+                    "`{field}` has {}, but a model would count about {} tokens: shorten it",
+                    counted(summary.tokens, "word"),
+                    summary.estimate
                 ),
             );
         }
@@ -378,7 +379,7 @@ fn listed(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-fn described(value: &Value) -> &'static str {
+pub(super) fn described(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "true or false",

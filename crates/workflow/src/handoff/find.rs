@@ -2,7 +2,7 @@
 
 use serde_json::{Deserializer, Value};
 
-use super::check::known_fields;
+use super::check::{described, known_fields};
 use crate::json_text::{readable_value, storable};
 
 #[derive(Debug, PartialEq)]
@@ -16,6 +16,8 @@ pub struct FoundDocument {
 pub enum FindError {
     #[error("is not JSON: {0}")]
     NotJson(serde_json::Error),
+    #[error("is {found}, not an object")]
+    NotAnObject { found: &'static str },
     /// In lines of the whole text.
     #[error("contains no valid JSON: in the object that begins at line {begins}, {problem} at line {line}")]
     Broken { begins: usize, line: usize, problem: String },
@@ -29,7 +31,8 @@ pub fn find(text: &[u8]) -> Result<FoundDocument, FindError> {
     let found =
         |document: &Value, surrounded| FoundDocument { document: readable_value(document), surrounded };
     let error = match serde_json::from_slice(&stored) {
-        Ok(document) => return Ok(found(&document, false)),
+        Ok(document @ Value::Object(_)) => return Ok(found(&document, false)),
+        Ok(other) => return Err(FindError::NotAnObject { found: described(&other) }),
         Err(error) => error,
     };
     let (objects, broken) = std::str::from_utf8(&stored).map(objects).unwrap_or_default();

@@ -29,6 +29,14 @@ fn a_damaged_file_is_set_aside_and_the_last_good_version_goes_on() {
     folder.write("design-checkpoint.json", "{\"command\": \"des");
     let loaded = state.load(&name).unwrap();
     assert_eq!(loaded.workflow.unwrap().file().state.completed_phases, ["research"]);
+    // The list reports it too, beside what takes its place.
+    let (listed, problems) = state.list().unwrap();
+    assert_eq!(listed.len(), 1);
+    let problems: Vec<_> = problems.into_iter().map(|problem| (problem.file, problem.problem)).collect();
+    let path = folder.file("design-checkpoint.json");
+    let problem =
+        format!("Checkpoint file exists but is corrupt: {}; the last good version is used", path.display());
+    assert_eq!(problems, [("design-checkpoint.json".to_owned(), problem)]);
     let saved = state.update_phase(&name, "planning", &status(Status::Complete), minute(1)).unwrap();
     assert_eq!(
         folder.json("design-checkpoint.json")["state"]["completed_phases"],

@@ -144,7 +144,7 @@ fn a_summary_without_spaces_is_warned_about_by_the_estimate() {
     let summary = report.summary.unwrap();
     assert_eq!(summary.tokens, 1);
     assert!(summary.estimate > 1000, "{}", summary.estimate);
-    insta::assert_snapshot!(report.warnings[0].message, @"`context_summary` has 1 words, but a model would count about 1440 tokens: shorten it");
+    insta::assert_snapshot!(report.warnings[0].message, @"`context_summary` has 1 word, but a model would count about 1440 tokens: shorten it");
 }
 
 #[test]

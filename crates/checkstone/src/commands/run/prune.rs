@@ -91,6 +91,12 @@ fn table(output: &RunPruneOutput, printer: &Printer) -> String {
 
 impl From<PruneError> for CommandError {
     fn from(error: PruneError) -> Self {
-        Self::of(ErrorKind::Failed, &error).hint_at_room(&error, "try again")
+        let told = Self::of(ErrorKind::Failed, &error);
+        match error {
+            PruneError::Left { .. } => {
+                told.hint("everything else was pruned; remove them as their owner, then prune again")
+            }
+            _ => told.hint_at_room(&error, "try again"),
+        }
     }
 }

@@ -95,13 +95,15 @@ pub(crate) struct SnapshotDiff<'a> {
     /// Null if it is the working tree.
     pub(super) new: Option<&'a str>,
     pub(super) files: Vec<ChangedFile<'a>>,
+    /// What either side could not save. What has a path is in `files` too.
+    pub(super) left_out: &'a [LeftOut],
 }
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct ChangedFile<'a> {
     pub(super) path: &'a BytePath,
-    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["added", "deleted", "modified", "mode"])))]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["added", "deleted", "modified", "mode", "unknown"])))]
     pub(super) change: &'static str,
 }
 
@@ -119,8 +121,10 @@ pub(crate) struct SnapshotRestore<'a> {
     pub(super) skipped: &'a [Skipped],
 }
 
+/// Those of which it is known that they differ.
 pub(super) fn differences(found: &[Difference], most: usize) -> String {
     let mut text = String::new();
+    let found: Vec<&Difference> = found.iter().filter(|difference| !difference.is_unknown()).collect();
     for difference in found.iter().take(most) {
         let change = difference.change();
         let style = match change {
@@ -132,6 +136,42 @@ pub(super) fn differences(found: &[Difference], most: usize) -> String {
     }
     if found.len() > most {
         let _ = writeln!(text, "… and {} more", found.len() - most);
+    }
+    text
+}
+
+/// What could not be compared.
+pub(super) fn unknown(left_out: &[LeftOut]) -> String {
+    let mut text = String::new();
+    for left in left_out {
+        let _ = match &left.path {
+            Some(path) => {
+                let (path, reason) = (visible(&path.to_string()), visible(&left.reason));
+                writeln!(text, "{DOUBTFUL}unknown {DOUBTFUL:#} {path}: {reason}")
+            }
+            None => writeln!(text, "{DOUBTFUL}unknown {DOUBTFUL:#} {}", visible(&left.reason)),
+        };
+    }
+    text
+}
+
+/// The same in a sentence.
+pub(super) fn not_compared(left: &LeftOut) -> String {
+    match &left.path {
+        Some(path) => format!("`{path}` could not be compared: {}", left.reason),
+        None => format!("not everything could be compared: {}", left.reason),
+    }
+}
+
+/// What a restore would leave as it is.
+pub(super) fn stays(left_out: &[LeftOut], most: usize) -> String {
+    let mut text = String::new();
+    for left in left_out.iter().take(most) {
+        let path = left.path.as_ref().map_or_else(|| ".".to_owned(), |path| visible(&path.to_string()));
+        let _ = writeln!(text, "{DOUBTFUL}→{DOUBTFUL:#} {path} stays as it is: {}", visible(&left.reason));
+    }
+    if left_out.len() > most {
+        let _ = writeln!(text, "… and {} more", left_out.len() - most);
     }
     text
 }

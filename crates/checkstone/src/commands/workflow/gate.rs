@@ -15,7 +15,7 @@ use workflow::{Name, ShipFacts, StateDirectory, Uncommitted, WorkflowFile, ship_
 
 use super::{NameArguments, WorkflowCommonArguments, warn};
 use crate::environment;
-use crate::error::CommandError;
+use crate::error::{CommandError, Warning};
 use crate::integrations::Integrations;
 use crate::journal_access;
 use crate::printer::{BAD, GOOD, Printer};
@@ -66,7 +66,12 @@ pub(super) fn run(arguments: &GateArguments, printer: &Printer) -> Result<ExitCo
         gate = ship_gate(ship.file(), &related, &facts(Some(preview)));
     }
     state.record_gate(&name, &gate, Timestamp::now())?;
-    let warnings = warnings.iter().map(ToString::to_string).collect();
+    let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+    if state.repository().is_none() {
+        let unknown = "there is no git repository here: commits and uncommitted changes were not looked at";
+        printer.warning(Warning::new(unknown));
+        warnings.push(unknown.to_owned());
+    }
     let output = GateOutput { name, gate, warnings };
     let (name, gate) = (visible(&output.name.to_string()), &output.gate);
     printer.answer(arguments.common.json, &output, || {

@@ -239,13 +239,13 @@ fn by_hand_a_secret_a_staged_version_and_a_complaint_are_explained() {
     let output = world.checkstone(&["autosave", "--json"]).answer();
     let told = valid(&output.stdout, "autosave.schema.json");
     let remarks = told["remarks"].to_string();
-    insta::assert_snapshot!(without_durations(&remarks), @r#"["you had staged another version of `CLAUDE.md`, which `git cat-file -p [hash]` shows","after the commit: the hook `post-commit` refused the commit: no more disk"]"#);
+    insta::assert_snapshot!(without_durations(&remarks), @r#"["you had staged another version of `CLAUDE.md`, which `git cat-file -p [hash]` shows","after the commit: the hook `post-commit` failed: no more disk"]"#);
     let secret = format!("sk_live_{}", "zQ8kV3nT6wYb1LxC9mRd4HsJ7pFg2Ae0");
     world.write("key.txt", &format!("{secret}\n"));
     let output = world.checkstone(&["autosave"]).answer();
     insta::assert_snapshot!(without_durations(&output.stdout), @"
     ✓ notes committed as [hash] on `main` in `.checkstone/notes/[id].md`, snapshot [id] of the whole tree, not committed: `key.txt` (line 1 looks like a secret: stripe-key, `stripe-key:key.txt:f235f8`)
-    · after the commit: the hook `post-commit` refused the commit: no more disk
+    · after the commit: the hook `post-commit` failed: no more disk
     · not pushed: there is no remote to push to
     ");
     world.write("CLAUDE.md", &format!("{secret}\n"));
@@ -258,7 +258,7 @@ fn by_hand_a_secret_a_staged_version_and_a_complaint_are_explained() {
     let warned = output.stderr.clone();
     insta::assert_snapshot!(without_durations(&warned), @"
     warning: `allow_secrets` names no known kind: nonsense
-    hint: the kinds are aws-access-key, aws-secret-key, github-token, github-fine-grained-token, gitlab-token, slack-token, slack-webhook, stripe-key, google-api-key, google-oauth-secret, google-oauth-token, openai-key, anthropic-key, openrouter-key, groq-key, xai-key, perplexity-key, replicate-token, huggingface-token, npm-token, npm-auth, pypi-token, rubygems-key, crates-io-token, nuget-key, docker-token, digitalocean-token, databricks-token, sendgrid-key, twilio-key, mailgun-key, mailchimp-key, shopify-token, telegram-token, discord-webhook, discord-token, linear-key, notion-token, figma-token, postman-key, sentry-token, grafana-token, newrelic-key, pulumi-token, supabase-token, planetscale-token, doppler-token, vault-token, terraform-token, atlassian-token, heroku-key, square-token, facebook-token, airtable-token, age-key, azure-storage-key, azure-client-secret, web-token, private-key, database-password, command-password, assigned-secret, assigned-variable, secret-file
+    hint: the kinds are aws-access-key, aws-secret-key, github-token, github-fine-grained-token, gitlab-token, slack-token, slack-webhook, stripe-key, google-api-key, google-oauth-secret, google-oauth-token, openai-key, anthropic-key, openrouter-key, groq-key, xai-key, perplexity-key, replicate-token, huggingface-token, npm-token, npm-auth, pypi-token, rubygems-key, crates-io-token, nuget-key, docker-token, digitalocean-token, databricks-token, sendgrid-key, twilio-key, mailgun-key, mailchimp-key, shopify-token, telegram-token, discord-webhook, discord-token, linear-key, notion-token, figma-token, postman-key, sentry-token, grafana-token, newrelic-key, pulumi-token, supabase-token, planetscale-token, doppler-token, vault-token, terraform-token, atlassian-token, heroku-key, square-token, facebook-token, airtable-token, age-key, azure-storage-key, azure-client-secret, web-token, private-key, database-password, url-token, command-password, sql-password, assigned-secret, assigned-variable, secret-file
     ");
 }
 

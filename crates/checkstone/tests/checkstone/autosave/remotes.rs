@@ -227,8 +227,8 @@ fn s12_a_branch_is_published_only_by_the_settings() {
         published(World::new(&format!("{PATIENT}push = 'never'\n")).with_variable("CLAUDE_LOOP_ACTIVE", "1")),
     ];
     insta::assert_snapshot!(found.join("\n"), @r#"
-    main | not pushed: `origin` has no branch `wip/new` yet; publish it with `git push`, or set `push = "always"`
-    main | not pushed: `origin` has no branch `wip/new` yet; publish it with `git push`, or set `push = "always"`
+    main | not pushed: `origin` has no branch `wip/new` yet; publish it with `git push -u origin wip/new`, or set `push = "always"`
+    main | not pushed: `origin` has no branch `wip/new` yet; publish it with `git push -u origin wip/new`, or set `push = "always"`
     main wip/new | push to `origin` started, which publishes the branch `wip/new`
     main | not pushed: `push` is `never`
     main wip/new | push to `origin` started, which publishes the branch `wip/new`

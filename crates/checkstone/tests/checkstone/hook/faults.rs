@@ -118,7 +118,7 @@ fn h6_a_journal_that_cannot_be_used_passes_and_the_log_says_why() {
     [time] claude 0a1b pass: fail open: the journal cannot be used: `[folder]/state/journal.db` is damaged: file is not a database [[timings]]
     [time] claude 0a1b pass: fail open: the journal cannot be used: `[folder]/state/journal.db` is damaged: database disk image is malformed [[timings]]
     [time] claude 0a1b pass: fail open: the journal cannot be used: `[folder]/state/journal.db` belongs to another program [[timings]]
-    [time] claude 0a1b pass: fail open: the journal cannot be used: `[folder]/state/journal.db` was written by a newer version (format 99, this one reads up to 7) [[timings]]
+    [time] claude 0a1b pass: fail open: the journal cannot be used: `[folder]/state/journal.db` was written by a newer version (format 99, this one reads up to 8) [[timings]]
     [time] claude 0a1b pass: fail open: the journal cannot be used: `[folder]/state/journal.db` is not a regular file [[timings]]
     ");
 }

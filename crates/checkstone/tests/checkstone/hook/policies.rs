@@ -109,17 +109,17 @@ fn a_file_that_can_be_no_policy_is_told() {
     }
     insta::assert_snapshot!(all.join("\n"), @"
     leads out of the repository: [checkstone] The policy is broken, so nothing is checked:
-    checkstone.toml:1:1: bad path `checkstone.toml`: the link points outside the repository
+    checkstone.toml: the link points outside the repository
     leads nowhere: [checkstone] The policy is broken, so nothing is checked:
-    checkstone.toml:1:1: bad path `checkstone.toml`: the link is broken
+    checkstone.toml: the link is broken
     larger than 1 MiB: [checkstone] The policy is broken, so nothing is checked:
-    checkstone.toml:1:1: bad path `checkstone.toml`: it is larger than 1 MiB
+    checkstone.toml: it is larger than 1 MiB
     not a regular file: [checkstone] The policy is broken, so nothing is checked:
-    checkstone.toml:1:1: bad path `checkstone.toml`: it is not a regular file
+    checkstone.toml: it is not a regular file
     not a regular file: [checkstone] The policy is broken, so nothing is checked:
-    checkstone.toml:1:1: bad path `checkstone.toml`: it is not a regular file
+    checkstone.toml: it is not a regular file
     not UTF-8: [checkstone] The policy is broken, so nothing is checked:
-    checkstone.toml:1:1: bad path `checkstone.toml`: it is not UTF-8
+    checkstone.toml:1:27: it is not UTF-8
     ");
 }
 

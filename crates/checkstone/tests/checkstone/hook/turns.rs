@@ -146,7 +146,7 @@ fn evidence_that_failed_or_is_stale_holds() {
 
     Changed: Python code (`calc.py`)
 
-    1. Run `pytest` again until it succeeds, or say why that failure is acceptable: Test failures remain — re-run tests after fixes (python-tests)
+    1. Test failures remain — re-run tests after fixes. Run `pytest` again until it succeeds, or say why that failure is acceptable (python-tests)
 
     If a step cannot be done here, say so on a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: python-tests).

@@ -110,7 +110,8 @@ fn every_tool_answers_the_sdk() {
 fn a_restore_needs_a_yes() {
     let refused = |why: &str| {
         format!(
-            "error: `snapshot_restore` needs a person's consent: {why}\nhint: run the command in a terminal: `checkstone snapshot restore`"
+            "error: `snapshot_restore` needs a person's consent: {why}\nhint: run the command in a terminal: \
+             `checkstone snapshot restore -- latest`"
         )
     };
     for mode in ["auto", "legacy"] {
@@ -132,7 +133,7 @@ fn a_restore_needs_a_yes() {
         assert_eq!(told["results"][0]["error"], false, "{told:#}");
         assert_eq!(code(), "pub fn one() -> u32 { 1 }\n");
         let question = format!(
-            "The agent wants to run `checkstone snapshot restore --yes --json -- latest` in `{}`. It overwrites files of the \
+            "The agent wants to run `checkstone snapshot restore -- latest` in `{}`. It overwrites files of the \
              working tree; a snapshot of the current state is taken first, and `checkstone snapshot restore --undo` restores \
              that.",
             workplace.repo().display()

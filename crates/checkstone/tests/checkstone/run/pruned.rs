@@ -1,6 +1,8 @@
 //! Old runs removed: what goes, what stays, and that a kill in the middle loses nothing.
 
-use sandbox::{RunToEnd as _, finish, without_durations};
+use std::process::Command;
+
+use sandbox::{Answer, RunToEnd as _, finish, without_durations};
 use serde_json::Value;
 
 use super::{Project, plan, stage};
@@ -177,4 +179,51 @@ fn a_person_at_a_terminal_is_shown_what_goes_and_asked() {
     assert_eq!(asked, ["r1", "Remove 1 run, results included? [y/N] "]);
     assert_eq!(answered("y\n").code, Some(0));
     assert_eq!(runs(&project), ["r4", "r3", "r2"]);
+}
+
+/// As a user who may write only where the modes say so, which root may everywhere.
+#[cfg(target_os = "linux")]
+fn as_a_user(project: &Project, arguments: &[&str]) -> Answer {
+    let is_root = rustix::process::geteuid().is_root();
+    let mut command = project.workplace.prepared(Command::new(if is_root { "setpriv" } else { "env" }));
+    if is_root {
+        command.arg("--bounding-set=-dac_override,-dac_read_search");
+    }
+    command.arg(env!("CARGO_BIN_EXE_checkstone")).args(arguments).env("COLUMNS", "400").answer()
+}
+
+/// What stages made read-only, and what they closed altogether: a run goes with all of it.
+#[cfg(target_os = "linux")]
+#[test]
+fn read_only_folders_go_too() {
+    let project = Project::new(&plan(&[
+        stage(
+            "S01_make_data",
+            "command = 'cd $CHECKSTONE_ARTIFACT_DIR; mkdir d; echo a > d/a; chmod 555 d'\noutputs = [\"d/a\"]",
+        ),
+        stage(
+            "S02_close_folder",
+            "command = 'cd $CHECKSTONE_ARTIFACT_DIR; mkdir -p e/f; echo a > e/f/a; chmod 000 e/f; chmod 555 e . ..; false'",
+        ),
+    ]));
+    for id in ["r1", "r2", "r3"] {
+        let done = as_a_user(&project, &["run", "--fresh", "--id", id]);
+        assert_eq!(done.code, Some(1), "{done:?}");
+    }
+    let pruned = as_a_user(&project, &["run", "--prune", "--keep", "1", "--yes"]);
+    assert_eq!((pruned.code, pruned.stderr.as_str()), (Some(0), ""), "{pruned:?}");
+    assert_eq!(runs(&project), ["r3"]);
+    let left = std::fs::read_dir(project.path("reports/study/checkpoints/.store/.tmp")).unwrap().count();
+    assert_eq!((left, project.path("reports/study/r1").exists()), (0, false));
+    // And what is damaged in a read-only folder is brought back, which stays read-only.
+    let damaged = project.path("reports/study/r3/S01_make_data/d/a");
+    std::fs::write(&damaged, "damaged\n").unwrap();
+    let resumed = as_a_user(&project, &["resume", "r3"]);
+    assert!(
+        resumed.stderr.contains("S01_make_data  unchanged, not run again, 1 artifact restored"),
+        "{resumed:?}"
+    );
+    assert_eq!(project.read("reports/study/r3/S01_make_data/d/a"), "a\n");
+    let mode = std::fs::metadata(damaged.parent().unwrap()).unwrap().permissions();
+    assert!(mode.readonly());
 }

@@ -124,6 +124,23 @@ fn a_plan_can_be_drawn() {
     assert_eq!(written.stdout, "wrote `plan.svg`\n", "{written:?}");
     let svg = project.read("plan.svg");
     assert_eq!((svg.matches("<rect x").count(), svg.matches("marker-end").count()), (5, 4), "{svg}");
+    // It is drawn again, but over nothing else, and into no folder that is mistyped.
+    assert_eq!(project.output(&["run", "--graph=plan.svg"]).code, Some(0));
+    let over = project.output(&["run", "--graph=plan.toml"]);
+    assert_eq!(
+        (over.code, over.stderr.as_str()),
+        (
+            Some(4),
+            "error: `plan.toml` is not a picture and is not overwritten\n\
+             hint: name another file: `checkstone run --graph=plan.svg`\n"
+        )
+    );
+    let nowhere = project.output(&["run", "--graph=no/where/plan.svg"]);
+    assert_eq!(
+        (nowhere.code, nowhere.stderr.as_str()),
+        (Some(3), "error: there is no folder `no/where`\nhint: make it first: `mkdir -p no/where`\n")
+    );
+    assert!(!project.path("no").exists());
 
     // Cells share a session, so that each comes after the one before it.
     let cell = |id: &str, more: &str| stage(id, &format!("kind = \"python\"\ncommand = 'x = 1'\n{more}"));

@@ -377,6 +377,34 @@ fn what_must_not_be_repeated_is_not() {
     S01_send_mail  warning: it is not retryable, and was started before; `--again` runs it anyway
     ");
     assert_eq!(project.read("ran"), "x\n");
+    // What is printed last leads on, and without progress the warning is printed all the same.
+    let quiet = project.output(&["resume", "r1", "--quiet"]);
+    insta::assert_snapshot!(quiet.stdout, @"
+    S01_send_mail  FAILED        exit status 1
+    run r1 FAILED: 0 of 1 stage completed; `checkstone resume r1 --again S01_send_mail` runs again what is not retryable, and continues it
+    ");
+    assert_eq!(
+        quiet.stderr,
+        "warning: S01_send_mail: it is not retryable, and was started before; `--again` runs it anyway\n"
+    );
+    // Nor in a new run, which names the one that began it.
+    let why = "it is not retryable, and run `r1` started it but did not complete it; `checkstone resume r1 --again S01_send_mail` runs it anyway";
+    let dry = project.output(&["run", "--dry-run"]);
+    assert_eq!(dry.stdout, format!("S01_send_mail  not run: {why}\n0 of 1 stage would run\n"));
+    let other = project.output(&["run", "--id", "r2", "--quiet"]);
+    assert_eq!((other.code, other.stderr), (Some(1), format!("warning: S01_send_mail: {why}\n")));
+    assert_eq!(
+        other.stdout,
+        format!(
+            "S01_send_mail  BLOCKED       {why}\n\
+             run r2 FAILED: 0 of 1 stage completed; once `S01_send_mail` completed in the run that started it, \
+             `checkstone resume r2` continues this one\n"
+        )
+    );
+    let resumed = project.output(&["resume", "r2", "--dry-run"]);
+    assert_eq!(resumed.stdout, dry.stdout);
+    assert_eq!(project.output(&["resume", "r2"]).code, Some(1));
+    assert_eq!(project.read("ran"), "x\n");
     assert_eq!(project.output(&["resume", "r1", "--again", "S01_send_mail"]).code, Some(1));
     assert_eq!(project.read("ran"), "x\nx\n");
 }

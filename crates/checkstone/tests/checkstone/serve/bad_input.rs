@@ -37,7 +37,7 @@ fn a_journal_of_a_newer_version() {
     newer(99_099);
     let page = server.page("/");
     let sentence =
-        format!("`{}` was written by a newer version (format 99, this one reads up to 7)", journal.display());
+        format!("`{}` was written by a newer version (format 99, this one reads up to 8)", journal.display());
     assert_eq!((page.status, page.texts_behind("Nothing to show</h1><p>")), (503, vec![sentence.clone()]));
     let answer = workplace.run(&["serve", "--port", "0"]);
     assert_eq!(

@@ -48,8 +48,8 @@ impl Walk {
         Flow::command(index, can_fail, strict)
     }
 
-    /// The status that `exit $rc` ends with.
-    fn status_named(&self, argument: Option<&str>) -> Status {
+    /// The status that `exit $rc` ends with, and that `echo $rc` prints.
+    pub(super) fn status_named(&self, argument: Option<&str>) -> Status {
         match argument {
             None | Some("$?") => self.shell.status.clone(),
             Some("${PIPESTATUS[0]}" | "$PIPESTATUS") => self.shell.first_of_pipe.clone(),

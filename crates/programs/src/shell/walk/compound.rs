@@ -71,9 +71,17 @@ impl Walk {
     ) -> Walked {
         let mut whole: Option<Flow> = None;
         let mut operator = None;
+        // What decides whether the next part runs.
+        let mut is_silent = false;
         for (index, (node, next_operator)) in parts.iter().enumerate() {
             let tested = if index + 1 < parts.len() { Tested::Yes } else { tested };
+            let first = self.found.len();
             let flow = self.node(node, stripped, tested)?;
+            if is_silent && operator == Some(ListOperator::And) {
+                self.guarded.push(first..self.found.len());
+            }
+            is_silent &= operator == Some(ListOperator::And);
+            is_silent |= self.can_fail_silently(&flow);
             whole = Some(match (whole, operator) {
                 (Some(before), Some(ListOperator::Or)) => {
                     let success = (before.success.clone(), flow.success.clone());
@@ -96,6 +104,18 @@ impl Walk {
             }
         }
         Ok(whole.unwrap_or_else(Flow::neutral))
+    }
+
+    /// Whether it can fail so that nobody sees it: a question that is answered by the exit status alone, or something whose
+    /// errors are thrown away. `cd`, `source` and a build say what went wrong.
+    pub(super) fn can_fail_silently(&self, flow: &Flow) -> bool {
+        let is_silent = |command: &SimpleCommand| {
+            let is = |fact| command.row().is_some_and(|row| row.is(fact));
+            let is_hidden = command.output == Output::Hidden || keeps_nothing(command);
+            command.hides_errors || is(Fact::AnswersSilently) || (command.asks() && is_hidden)
+        };
+        let mut suspects = flow.failure.suspects.iter().filter_map(|index| self.found.get(*index));
+        flow.failure.unexplained || suspects.any(is_silent)
     }
 
     pub(super) fn background(&mut self, inner: impl FnOnce(&mut Self) -> Walked) -> Walked {
@@ -138,7 +158,7 @@ impl Walk {
 
     /// All but the last one show only what the programs after them let through.
     fn pipe_output(&mut self, ranges: &[(usize, usize, Flow)]) {
-        let mut passes = Output::Shown;
+        let (mut passes, mut passes_end) = (Output::Shown, true);
         for (first, end, _) in ranges.iter().rev() {
             let range = self.found.get_mut(*first..*end).unwrap_or_default();
             let lets_through = range.iter().all(|command| {
@@ -150,10 +170,16 @@ impl Walk {
             let hidden =
                 range.iter().any(|command| command.output == Output::Hidden && command.program != "tee");
             if passes != Output::Shown {
-                for command in range.iter_mut().filter(|command| command.output == Output::Shown) {
-                    command.output = passes;
+                for command in range.iter_mut() {
+                    let is_shown = command.output == Output::Shown;
+                    command.shows_end =
+                        passes_end && passes == Output::Filtered && (is_shown || command.shows_end);
+                    if is_shown {
+                        command.output = passes;
+                    }
                 }
             }
+            passes_end &= range.iter().all(keeps_end);
             passes = if lets_through && !hidden && passes != Output::Hidden {
                 Output::Filtered
             } else {
@@ -251,8 +277,11 @@ impl Walk {
     }
 }
 
-/// A filter that lets no line through: `grep -c`, `grep -q`, `head -0` (L11).
-fn keeps_nothing(command: &SimpleCommand) -> bool {
+/// A filter that lets no line through: `grep -c`, `grep -q`, `head -0`, `wc` (L11).
+pub(super) fn keeps_nothing(command: &SimpleCommand) -> bool {
+    if command.row().is_some_and(|row| row.is(Fact::ShowsNoLine)) {
+        return true;
+    }
     let arguments: Vec<&str> = command.known_arguments().collect();
     let has = |options: &[&str]| arguments.iter().any(|argument| options.contains(argument));
     match command.program.as_str() {
@@ -262,4 +291,28 @@ fn keeps_nothing(command: &SimpleCommand) -> bool {
         }
         _ => false,
     }
+}
+
+/// A filter that lets the last lines through: `tail -5`, `tee log`. Of fewer than these a program may have printed others
+/// after its summary.
+fn keeps_end(command: &SimpleCommand) -> bool {
+    const FEWEST: u32 = 3;
+    let mut arguments = command.known_arguments();
+    match command.program.as_str() {
+        "cat" | "tee" => true,
+        "tail" => match arguments.find(|argument| argument.starts_with('-')) {
+            None => true,
+            Some("-n" | "--lines") => arguments.next().is_some_and(|lines| is_at_least(lines, FEWEST)),
+            Some(option) => {
+                let lines = ["--lines=", "-n", "-"].iter().find_map(|before| option.strip_prefix(before));
+                lines.is_some_and(|lines| is_at_least(lines, FEWEST))
+            }
+        },
+        _ => false,
+    }
+}
+
+fn is_at_least(lines: &str, fewest: u32) -> bool {
+    // `+5`: from the fifth line on.
+    lines.starts_with('+') || lines.parse::<u32>().is_ok_and(|lines| lines >= fewest)
 }

@@ -36,11 +36,14 @@ impl Walk {
             | NodeKind::ProcessSubstitution { command, .. } = &part.kind
             {
                 let outer = self.shell.clone();
-                self.shell.output = Output::Hidden;
+                let first = self.found.len();
+                self.shell.output = Output::Shown;
                 self.shell.errexit = false;
                 let flow = self.node(command, stripped, Tested::Yes)?.subshell(false);
                 self.shell = outer;
                 last = Some(flow);
+                let is_text = matches!(part.kind, NodeKind::CommandSubstitution { .. });
+                self.capture(first, is_text);
             }
         }
         Ok(last)
@@ -56,9 +59,16 @@ impl Walk {
     ) -> Walked {
         let first = self.found.len();
         let mut substituted = None;
-        for part in assignments.iter().chain(words).chain(redirects) {
+        let outer = std::mem::take(&mut self.captured);
+        for assignment in assignments {
+            substituted = self.substitutions(assignment, stripped)?.or(substituted);
+            let captured = std::mem::take(&mut self.captured);
+            self.keep_text(assignment, captured);
+        }
+        for part in words.iter().chain(redirects) {
             substituted = self.substitutions(part, stripped)?.or(substituted);
         }
+        let captured = std::mem::replace(&mut self.captured, outer);
         if words.is_empty() {
             return self.bare(assignments, redirects, substituted, stripped, tested);
         }
@@ -70,7 +80,7 @@ impl Walk {
             _ => None,
         });
         let body: String = bodies.collect();
-        self.run(words, effect, &body, stripped, tested)
+        self.run(words, captured, effect, &body, stripped, tested)
     }
 
     /// `X=1`, `X=$(cmd)`, `> file`: no program.
@@ -117,9 +127,11 @@ impl Walk {
         unquoted
     }
 
+    /// `captured`: the commands whose output stands in the words.
     fn run(
         &mut self,
         words: Vec<Word>,
+        captured: Vec<usize>,
         effect: Redirections,
         body: &str,
         stripped: &Stripped<'_>,
@@ -143,7 +155,8 @@ impl Walk {
             Peeled::ScriptFromInput { words, .. } => (None, Inner::Words(words, Chosen::default())),
             Peeled::PerFile { words, command, mask } => {
                 let index = self.emit(words, effect, "", output)?;
-                let inner = self.run(command, Redirections::default(), "", stripped, Tested::Yes)?;
+                let inner =
+                    self.run(command, Vec::new(), Redirections::default(), "", stripped, Tested::Yes)?;
                 let find = Flow::command(index, true, strict);
                 if let Some(mask) = mask {
                     self.mask_from(index + 1, mask);
@@ -155,6 +168,7 @@ impl Walk {
         match inner {
             Inner::Words(words, chosen) => {
                 let index = self.emit_in(chosen, words, effect, body, output)?;
+                self.note_what_is_printed(index, captured);
                 if let Some(mask) = mask {
                     self.mask_from(index, mask);
                     return Ok(Flow::command(index, true, false).unproven());
@@ -275,6 +289,9 @@ impl Walk {
             suspect: false,
             output,
             hides_errors: effect.hides_errors || self.shell.hides_errors,
+            shows_end: false,
+            may_be_skipped: false,
+            tells: None,
             edits: effect.edits,
             reads: effect.reads,
             meaning: KnownMeaning::default(),

@@ -51,6 +51,8 @@ struct Edit {
     at: usize,
     from: usize,
     to: usize,
+    /// The client recorded the whole texts, so that it is known what the file held before and after.
+    is_whole: bool,
     is_taken_back: bool,
 }
 
@@ -62,6 +64,8 @@ pub(crate) struct Span {
     began_at: Contents,
     edits: Vec<Edit>,
     runs: Vec<Run>,
+    /// When commands changed files that they do not name.
+    moves: Vec<usize>,
     /// A command may have written anything; an edit names its file.
     has_commands: bool,
     is_away: bool,
@@ -78,6 +82,7 @@ impl Span {
             began_at,
             edits: Vec::new(),
             runs: Vec::new(),
+            moves: Vec::new(),
             has_commands: false,
             is_away: false,
             is_judged: false,
@@ -86,15 +91,20 @@ impl Span {
         }
     }
 
-    pub(crate) fn edit(&mut self, file: usize, at: usize, (from, to): (usize, usize)) {
+    pub(crate) fn edit(&mut self, file: usize, at: usize, (from, to): (usize, usize), is_whole: bool) {
         self.is_away = false;
         let open = |edit: &&mut Edit| edit.file == file && !edit.is_taken_back;
-        let last = self.edits.iter_mut().rev().find(open);
-        let is_back = last.as_ref().is_some_and(|last| (last.from, last.to) == (to, from));
-        if let (Some(last), true) = (last, is_back) {
-            last.is_taken_back = true;
+        let mut open: Vec<&mut Edit> = self.edits.iter_mut().filter(open).collect();
+        // The whole text may be that of any time before; of a part only the last edit is known to be taken back.
+        let undone = match is_whole {
+            true => open.iter().position(|edit| edit.from == to),
+            false => open.iter().rposition(|edit| (edit.from, edit.to) == (to, from)),
+        };
+        let undone = undone.filter(|place| is_whole || place + 1 == open.len());
+        for edit in open.iter_mut().skip(undone.unwrap_or(usize::MAX)) {
+            edit.is_taken_back = true;
         }
-        self.edits.push(Edit { file, at, from, to, is_taken_back: is_back });
+        self.edits.push(Edit { file, at, from, to, is_whole, is_taken_back: undone.is_some() });
     }
 
     /// `git checkout -- FILE`
@@ -103,7 +113,7 @@ impl Span {
         for edit in self.edits.iter_mut().filter(|edit| edit.file == file) {
             edit.is_taken_back = true;
         }
-        self.edits.push(Edit { file, at, from: 0, to: 0, is_taken_back: true });
+        self.edits.push(Edit { file, at, from: 0, to: 0, is_whole: false, is_taken_back: true });
     }
 
     pub(crate) fn run(&mut self, tested: Tested, at: usize, is_green: bool) {
@@ -115,6 +125,20 @@ impl Span {
     pub(crate) fn command(&mut self, is_away: Option<bool>) {
         self.has_commands = true;
         self.is_away = is_away.unwrap_or(self.is_away);
+    }
+
+    /// A command that changed files which it does not name.
+    pub(crate) fn moved(&mut self, at: usize) {
+        self.moves.push(at);
+    }
+
+    /// Whether a run saw this content: the last edit before it left it, and nothing is known to have changed it until then.
+    fn has_seen(&self, (file, content): Version, at: usize) -> bool {
+        let before = |edit: &&Edit| edit.file == file && edit.at < at;
+        self.edits.iter().rfind(before).is_some_and(|last| {
+            let is_moved = self.moves.iter().any(|moved| last.at < *moved && *moved < at);
+            last.is_whole && last.to == content && !is_moved
+        })
     }
 
     fn may_have_written(&self, file: usize) -> bool {
@@ -209,8 +233,11 @@ impl Model {
         };
         let is_covered = |package: Tested, files: &[Version]| {
             let is_fresh = |at: usize| {
-                let is_stale = |file: usize| span.is_edited_after(file, at) || written[file] > at;
-                files.iter().all(|(file, _)| !is_stale(*file))
+                let is_stale = |one: &Version| {
+                    let is_written_after = span.is_edited_after(one.0, at) || written[one.0] > at;
+                    is_written_after && !(is_changed(one) && span.has_seen(*one, at))
+                };
+                !files.iter().any(is_stale)
             };
             let counts = |run: &&Run| !run.is_away && !span.is_red(run) && run.tested.includes(package);
             span.runs.iter().filter(counts).any(|run| is_fresh(run.at))

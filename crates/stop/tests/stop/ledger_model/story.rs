@@ -302,9 +302,16 @@ impl<'w> Story<'w> {
             "file_path": self.roots[tree].join(FILES[file]), "old_string": format!("result_{before}"),
             "new_string": format!("result_{content}"), "replace_all": false,
         });
-        self.call(session, "Edit", &input, "The file has been updated successfully.", false);
+        // Every other story is of a client that records the whole text.
+        let is_whole = self.seed % 2 == 1;
+        let original = is_whole.then(|| text(before));
+        let result = json!({
+            "filePath": input["file_path"], "oldString": input["old_string"], "newString": input["new_string"],
+            "originalFile": original, "structuredPatch": [], "replaceAll": false,
+        });
+        self.call(session, "Edit", &input, "The file has been updated successfully.", false, Some(result));
         let clock = self.clock;
-        self.sessions[session].span.as_mut().unwrap().edit(file, clock, (before, content));
+        self.sessions[session].span.as_mut().unwrap().edit(file, clock, (before, content), is_whole);
         Some(format!("{session} writes {content} into {}", FILES[file]))
     }
 
@@ -318,7 +325,7 @@ impl<'w> Story<'w> {
             true => "===== 3 passed in 0.01s =====",
             false => "Exit code 1\n===== 1 failed in 0.01s =====",
         };
-        self.call(session, "Bash", &json!({ "command": command }), result, !is_green);
+        self.call(session, "Bash", &json!({ "command": command }), result, !is_green, None);
         let clock = self.clock;
         self.sessions[session].span.as_mut().unwrap().run(tested, clock, is_green);
         Some(format!("{session} runs `{command}`: {}", if is_green { "green" } else { "red" }))
@@ -379,8 +386,12 @@ impl<'w> Story<'w> {
         self.settle(tree, after);
         let clock = self.clock;
         let Some(session) = agent else { return Some(format!("a person runs `{command}`")) };
-        self.call(session, "Bash", &json!({ "command": command }), "", false);
+        self.call(session, "Bash", &json!({ "command": command }), "", false, None);
         let span = self.sessions[session].span.as_mut().unwrap();
+        // A stash, what comes back of it, and a revert.
+        if which >= 2 {
+            span.moved(clock);
+        }
         match which {
             1 => span.check_out(file, clock),
             2 => span.command(Some(true)),
@@ -709,7 +720,15 @@ impl<'w> Story<'w> {
         }
     }
 
-    fn call(&mut self, session: usize, name: &str, input: &Value, result: &str, is_error: bool) {
+    fn call(
+        &mut self,
+        session: usize,
+        name: &str,
+        input: &Value,
+        result: &str,
+        is_error: bool,
+        details: Option<Value>,
+    ) {
         let id = format!("toolu_{}", self.sessions[session].records);
         let content = json!([{ "type": "tool_use", "id": id, "name": name, "input": input }]);
         let message =
@@ -719,7 +738,11 @@ impl<'w> Story<'w> {
             json!([{ "type": "tool_result", "tool_use_id": id, "content": result, "is_error": is_error }]);
         let key = self.sessions[session].turn_key();
         let message = json!({ "role": "user", "content": result });
-        self.append(session, "user", json!({ "message": message, "promptId": key }));
+        let mut fields = json!({ "message": message, "promptId": key });
+        if let Some(details) = details {
+            fields["toolUseResult"] = details;
+        }
+        self.append(session, "user", fields);
     }
 
     fn append(&mut self, session: usize, kind: &str, fields: Value) {
