@@ -2,9 +2,6 @@
 //! document with our entries in it, or without them. Every edit goes through here, of whatever format, for a text that looks right to
 //! whoever edited it may be another document, or none.
 
-use std::collections::BTreeMap;
-
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use transcript::Agent;
 
@@ -13,9 +10,6 @@ use super::own_call::OwnCall;
 use super::settings::{HOOKS, SettingsError, split_mark};
 use super::{Entry, Registration};
 use crate::host::host;
-
-/// Ours are above this. What other people nest deeper is compared as it is written: a parser may have no room for it.
-const DEEPEST: usize = 16;
 
 /// How the client reads the file.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +29,7 @@ impl Format {
                     return Ok(Value::Object(Map::new()));
                 }
                 let json = JsonText::parse(body).map_err(SettingsError::Invalid)?;
-                json_value(json.slice(&json.whole()), DEEPEST).map_err(SettingsError::Invalid)
+                Ok(json.value(&json.whole()))
             }
         }
     }
@@ -54,23 +48,6 @@ impl Format {
             Ok(Value::Object(found)) if found == expected => Ok(new),
             _ => Err(otherwise()),
         }
-    }
-}
-
-fn json_value(text: &str, levels: usize) -> Result<Value, serde_json::Error> {
-    match text.as_bytes().first() {
-        Some(b'{' | b'[') if levels == 0 => Ok(Value::from(text)),
-        Some(b'{') => {
-            let members: BTreeMap<String, &RawValue> = serde_json::from_str(text)?;
-            let read = |(name, raw): (String, &RawValue)| Ok((name, json_value(raw.get(), levels - 1)?));
-            members.into_iter().map(read).collect::<Result<_, _>>().map(Value::Object)
-        }
-        Some(b'[') => {
-            let items: Vec<&RawValue> = serde_json::from_str(text)?;
-            let items = items.into_iter().map(|raw| json_value(raw.get(), levels - 1));
-            items.collect::<Result<_, _>>().map(Value::Array)
-        }
-        _ => serde_json::from_str(text),
     }
 }
 

@@ -1,9 +1,14 @@
 //! Where things stand in a JSON text, by byte position, so that it can be edited without touching anything else.
 //!
-//! The text is checked whole by a real parser first; what follows here only finds the places and never recurses.
+//! The text is checked whole by a real parser first; what follows here only finds the places, and goes no deeper than entries of ours.
 //! Comments are blanked to spaces of the same length before, so that positions hold in both texts.
 
 use std::ops::Range;
+
+use serde_json::Value;
+
+/// Ours are above this. What other people nest deeper stays as it is written: a parser may have no room for it.
+const DEEPEST: usize = 16;
 
 /// A text without its comments, known to be JSON. The positions are those of the original.
 #[derive(Debug)]
@@ -61,6 +66,26 @@ impl JsonText {
 
     pub(super) fn elements(&self, array: &Range<usize>) -> Vec<Range<usize>> {
         self.items(array)
+    }
+
+    /// The value at a place. What cannot be decoded is as it is written: JavaScript writes half a surrogate pair, and reads any number.
+    pub(super) fn value(&self, place: &Range<usize>) -> Value {
+        self.value_within(place, DEEPEST)
+    }
+
+    fn value_within(&self, place: &Range<usize>, levels: usize) -> Value {
+        let written = self.slice(place);
+        match self.byte(place.start) {
+            b'{' | b'[' if levels == 0 => Value::from(written),
+            b'{' => {
+                let members = self.members(place).into_iter();
+                members.map(|member| (member.name, self.value_within(&member.value, levels - 1))).collect()
+            }
+            b'[' => {
+                self.elements(place).iter().map(|element| self.value_within(element, levels - 1)).collect()
+            }
+            _ => serde_json::from_str(written).unwrap_or_else(|_| Value::from(written)),
+        }
     }
 
     /// The elements of an array; of an object the names.

@@ -175,8 +175,7 @@ impl JsonPlaces {
 
     fn value(&self) -> Option<Value> {
         let own = self.own.as_ref()?;
-        // What was checked as a whole is JSON in its parts.
-        Some(serde_json::from_str(self.settings.json.slice(&own.value)).unwrap_or_default())
+        Some(self.settings.json.value(&own.value))
     }
 }
 

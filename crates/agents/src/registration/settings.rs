@@ -80,8 +80,7 @@ pub fn handlers(agent: Agent, text: &str) -> Result<Vec<(String, Value)>, Settin
         return Ok(own.find(agent, text).into_iter().map(handler).collect());
     }
     let Some(settings) = Settings::of(agent, text)? else { return Ok(Vec::new()) };
-    let value = |range| serde_json::from_str(settings.json.slice(range)).unwrap_or_default();
-    Ok(settings.own().map(|(event, range, _)| (event.to_owned(), value(range))).collect())
+    Ok(settings.own().map(|(event, range, _)| (event.to_owned(), settings.json.value(range))).collect())
 }
 
 /// The text with an entry for every event that has none of ours yet, behind what is there. An entry of `init` whose
@@ -233,7 +232,7 @@ pub fn has_plugin(agent: Agent, text: &str) -> bool {
 
 fn value(agent: Agent, text: &str) -> Option<Value> {
     let settings = Settings::of(agent, text).ok()??;
-    serde_json::from_str(settings.json.slice(&settings.json.whole())).ok()
+    Some(settings.json.value(&settings.json.whole()))
 }
 
 /// The byte order mark, where there is one, and the rest.
@@ -363,10 +362,9 @@ impl HandlerPlace {
     fn read(agent: Agent, json: &JsonText, range: std::ops::Range<usize>) -> Self {
         let members = if json.is_object(&range) { json.members(&range) } else { Vec::new() };
         let command = members.into_iter().rev().find(|member| member.name == "command");
-        let value: Option<Value> = serde_json::from_str(json.slice(&range)).ok();
         Self {
             command: command.map_or(range.end..range.end, |member| member.value),
-            own: value.and_then(|value| OwnCall::of_handler(agent, &value)),
+            own: OwnCall::of_handler(agent, &json.value(&range)),
             range,
         }
     }

@@ -105,8 +105,8 @@ impl Settings {
         let members = self.json.members(&self.json.whole());
         let mut found = members.iter().filter(|member| member.name == NAME);
         let Some(member) = found.next() else { return StatusLineOwner::Nobody };
-        let value: Option<Value> = serde_json::from_str(self.json.slice(&member.value)).ok();
-        let command = value.as_ref().and_then(|value| value.get("command")?.as_str());
+        let value = self.json.value(&member.value);
+        let command = value.get("command").and_then(Value::as_str);
         match (command.and_then(|line| program_of_line(line, COMMAND)), found.next()) {
             (Some(program), None) => StatusLineOwner::Ours(program),
             _ => StatusLineOwner::Others,

@@ -25,6 +25,8 @@ fn there_and_back_is_the_same_to_the_byte() {
         "{\n  \"SERVERS\": {}\n}\n",
         "{\n  \"SERVERS\": {\n    \"other\": {\n      \"command\": \"x\"\n    }\n  },\n  \"z\": 1\n}\n",
         "{\"SERVERS\": {\"a\": {\"command\": \"x\"}, \"b\": {}}}",
+        // JavaScript writes a text that is cut in the middle of a character, and reads a number beyond all bounds.
+        "{\n  \"history\": [{\"display\": \"cut \\ud83d\"}],\n  \"\\udc00\": 1e999,\n  \"SERVERS\": {\"o\": {\"command\": \"\\ud83d\"}}\n}\n",
     ];
     let toml = [
         "",

@@ -77,6 +77,13 @@ const WITH_COMMENTS: &[&str] = &[
     "{ // first\n}\n",
 ];
 
+/// What JavaScript writes and reads: a text that is cut in the middle of a character, and a number beyond all bounds.
+const NOT_DECODABLE: &[&str] = &[
+    "{\n  \"a\": \"cut \\ud83d\",\n  \"b\": [1e999, {\"\\ude00\": -1e999}]\n}\n",
+    "{\n  \"hooks\": {\n    \"STOP\": [{\n      \"hooks\": [{\n        \"type\": \"command\",\n        \"command\": \"echo \\ud83d\"\n      }]\n    }]\n  }\n}\n",
+    "{\"hooks\":{\"\\ud83d\":[],\"STOP\":[{\"hooks\":[{\"command\":\"true\",\"timeout\":1e999}]}]},\"\\udc00\":{}}",
+];
+
 fn real(agent: Agent) -> Vec<String> {
     let texts = REAL.iter().map(|text| text.replace("STOP", stop(agent)));
     let comments = WITH_COMMENTS.iter().filter(|_| agent == Agent::Gemini).map(|text| (*text).to_owned());
@@ -120,6 +127,30 @@ fn what_was_added_can_be_taken_away() {
             }
         }
     }
+}
+
+#[test]
+fn what_cannot_be_decoded_stays_as_it_is_written() {
+    for agent in with_settings() {
+        for text in NOT_DECODABLE.iter().map(|text| text.replace("STOP", stop(agent))) {
+            let after = added(agent, &text);
+            assert_eq!(settings::find(agent, &after).unwrap().len(), events(agent).len(), "{after}");
+            assert_eq!(added(agent, &after), after);
+            assert_eq!(settings::remove(agent, &after, Some(&text)).unwrap(), text);
+        }
+    }
+}
+
+/// It hides nothing of what stands beside it.
+#[test]
+fn beside_what_cannot_be_decoded_everything_is_seen() {
+    let text =
+        "{\"a\": \"\\ud83d\", \"disableAllHooks\": true, \"enabledPlugins\": {\"checkstone@m\": true}}";
+    assert_eq!(settings::switched_off(Agent::Claude, text), Some("disableAllHooks"));
+    assert!(settings::has_plugin(Agent::Claude, text));
+    let own = "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"command\": \"checkstone hook claude\", \"statusMessage\": \"\\ud83d\"}]}]}}";
+    assert_eq!(settings::find(Agent::Claude, own).unwrap().len(), 1);
+    assert_eq!(settings::remove(Agent::Claude, own, None).unwrap(), "{}");
 }
 
 /// The layout is the file's own.

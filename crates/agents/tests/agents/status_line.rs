@@ -15,6 +15,7 @@ fn there_and_back_is_the_same_to_the_byte() {
         "{\n\t\"model\": \"opus\",\n\t\"hooks\": {}\n}",
         "{\"model\":\"opus\"}",
         "\u{feff}{\"a\": 1, \"b\": [1, 2]}\r\n",
+        "{\"a\": \"\\ud83d\", \"\\ude00\": 1e999}",
     ] {
         let added = add(Agent::Claude, text, OURS, &[]).unwrap();
         assert_eq!(owner(Agent::Claude, &added).unwrap(), StatusLineOwner::Ours(OURS.to_owned()), "{added}");
