@@ -241,18 +241,19 @@ impl Folder {
         }
     }
 
-    /// If the entry is a folder, its owner may list it and write into it from now on. One that cannot even be opened can be
-    /// changed by its name alone; so this is for folders in whose place nobody else puts a link.
+    /// If the entry is a folder, its owner may list it and write into it from now on. What is changed is what was opened:
+    /// somebody may put a link in its place at any moment.
     pub fn let_owner_write(&self, name: impl AsRef<OsStr>) -> Result<(), FileError> {
         let name = name.as_ref();
-        let Some(stat) = self.stat(name)? else { return Ok(()) };
-        let (is_folder, mode) =
-            (FileType::from_raw_mode(stat.st_mode).is_dir(), Mode::from_raw_mode(stat.st_mode));
-        if !is_folder || mode.contains(Mode::RWXU) {
-            return Ok(());
+        let opened = match self.open_at(name, LOOK | OFlags::DIRECTORY, 0) {
+            Ok(folder) => open_to_owner(&folder),
+            Err(Errno::ACCESS) => machine::open_to_owner(&self.file, name),
+            Err(error) => Err(error),
+        };
+        match opened {
+            Ok(()) | Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
+            Err(error) => Err(FileError::new("make writable the folder", self.at(name), error)),
         }
-        rustix::fs::chmodat(&self.file, name, mode | Mode::RWXU, AtFlags::empty())
-            .map_err(|error| FileError::new("make writable the folder", self.at(name), error))
     }
 
     /// Its owner may write into this folder until the answer is dropped, which gives it its mode back.
@@ -316,6 +317,11 @@ impl Folder {
     pub fn sync(&self) -> Result<(), FileError> {
         self.file.sync_all().map_err(FileError::failed("flush the folder", &self.path))
     }
+}
+
+fn open_to_owner(folder: &OwnedFd) -> Result<(), Errno> {
+    let mode = Mode::from_raw_mode(rustix::fs::fstat(folder)?.st_mode);
+    if mode.contains(Mode::RWXU) { Ok(()) } else { rustix::fs::fchmod(folder, mode | Mode::RWXU) }
 }
 
 /// A folder that somebody made read-only, and that is writable as long as this is held.

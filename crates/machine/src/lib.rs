@@ -20,7 +20,8 @@ use macos as platform;
 
 pub use platform::child_handle::ChildHandle;
 pub use platform::file_system::{
-    clone_content, is_seen_by_other_hosts, mode, mode_bits, names_follow_files, open_below, path_of_open_file,
+    clone_content, is_seen_by_other_hosts, mode, mode_bits, names_follow_files, open_below, open_to_owner,
+    path_of_open_file,
 };
 pub use platform::process_table::{CAN_ADOPT_ORPHANS, ProcessTable};
 pub use platform::system::{

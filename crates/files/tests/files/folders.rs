@@ -3,7 +3,8 @@
 use std::ffi::OsStr;
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 
 use files::{FileError, Folder, TemporaryFile, sync_directory};
 
@@ -49,6 +50,78 @@ fn a_folder_is_removed_with_all_that_is_in_it_and_links_are_not_followed() {
     folder.remove_all("gone").unwrap();
     let names: Vec<String> = folder.entries().unwrap().into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["kept"]);
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs_err::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+}
+
+fn mode(path: &Path) -> u32 {
+    fs_err::symlink_metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+/// As somebody does who wants another's file opened by whoever removes the folder.
+#[test]
+fn a_link_that_takes_the_place_of_a_folder_meanwhile_opens_nothing_else() {
+    const TIMES: usize = 20_000;
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    fs_err::create_dir(at("folder")).unwrap();
+    fs_err::write(at("secret"), "x").unwrap();
+    set_mode(&at("secret"), 0o600);
+    symlink("secret", at("link")).unwrap();
+    let folder = Folder::open(directory.path()).unwrap();
+    let exchange = || {
+        let flags = rustix::fs::RenameFlags::EXCHANGE;
+        rustix::fs::renameat_with(folder.as_file(), "folder", folder.as_file(), "link", flags).unwrap();
+    };
+    std::thread::scope(|scope| {
+        let exchanging = scope.spawn(|| {
+            for _ in 0..TIMES {
+                set_mode(&at("folder"), 0o077);
+                exchange();
+                exchange();
+            }
+        });
+        while !exchanging.is_finished() {
+            let _ = folder.let_owner_write("folder");
+        }
+    });
+    assert_eq!(mode(&at("secret")), 0o600);
+}
+
+/// Root may everywhere; on Linux it can do without, in one thread.
+#[cfg(target_os = "linux")]
+fn obey_permissions() {
+    use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
+    let mut sets = capabilities(None).unwrap();
+    sets.effective -= CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
+    set_capabilities(None, sets).unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn folders_that_are_closed_to_their_owner_are_opened_and_removed() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    fs_err::create_dir_all(at("closed/inner")).unwrap();
+    fs_err::write(at("closed/inner/file"), "x").unwrap();
+    fs_err::write(at("file"), "x").unwrap();
+    set_mode(&at("file"), 0o400);
+    symlink("file", at("link")).unwrap();
+    set_mode(&at("closed/inner"), 0o555);
+    set_mode(&at("closed"), 0o007);
+    let folder = Folder::open(directory.path()).unwrap();
+    obey_permissions();
+    assert!(folder.folder("closed").is_err());
+    for name in ["closed", "file", "link", "nothing"] {
+        folder.let_owner_write(name).unwrap();
+    }
+    assert_eq!((mode(&at("closed")), mode(&at("file"))), (0o707, 0o400));
+    set_mode(&at("closed"), 0);
+    folder.remove_own("closed").unwrap();
+    let names: Vec<String> = folder.entries().unwrap().into_iter().map(|(name, _)| name).collect();
+    assert!(!names.contains(&"closed".to_owned()), "{names:?}");
 }
 
 #[test]

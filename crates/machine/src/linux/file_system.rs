@@ -1,11 +1,13 @@
 //! What single file systems of Linux promise, and what only they can do.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, Stat};
+use rustix::io::Errno;
 
 /// The number by which Linux knows a file system.
 fn kind(file: &File) -> Option<u64> {
@@ -56,6 +58,16 @@ pub fn clone_content(from: &File, to: &File) -> io::Result<()> {
 pub fn open_below(folder: &File, path: &Path, flags: OFlags) -> io::Result<File> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     Ok(rustix::fs::openat2(folder, path, flags, Mode::empty(), resolve)?.into())
+}
+
+/// Lets its owner list a folder and write into it that may be closed to everybody. A link in its place is not followed.
+pub fn open_to_owner(above: &File, name: &OsStr) -> rustix::io::Result<()> {
+    // What is open only as a place can be looked at, and changed by the path that it has as an open file.
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = File::from(rustix::fs::openat(above, name, flags, Mode::empty())?);
+    let mode = Mode::from_raw_mode(rustix::fs::fstat(&folder)?.st_mode);
+    let path = path_of_open_file(&folder).ok_or(Errno::OPNOTSUPP)?;
+    rustix::fs::chmod(path, mode | Mode::RWXU)
 }
 
 /// The kind and the permissions of a file, as everyone but the system's own calls has them.

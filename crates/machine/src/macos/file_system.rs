@@ -1,11 +1,12 @@
 //! What file systems of macOS promise and can do. Flushing needs nothing here: `File::sync_all` asks the disk itself
 //! (`F_FULLFSYNC`).
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 /// Of none it is known that the name of a new file is on the disk when the file is; folders are flushed as well.
@@ -32,6 +33,16 @@ pub fn clone_content(_from: &File, _to: &File) -> io::Result<()> {
 /// Not in one step.
 pub fn open_below(_folder: &File, _path: &Path, _flags: OFlags) -> io::Result<File> {
     Err(Errno::NOSYS.into())
+}
+
+/// Lets its owner list a folder and write into it that may be closed to everybody. A link in its place is not followed.
+pub fn open_to_owner(above: &File, name: &OsStr) -> rustix::io::Result<()> {
+    let stat = rustix::fs::statat(above, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    if !FileType::from_raw_mode(stat.st_mode).is_dir() {
+        return Err(Errno::NOTDIR);
+    }
+    let mode = Mode::from_raw_mode(stat.st_mode) | Mode::RWXU;
+    rustix::fs::chmodat(above, name, mode, AtFlags::SYMLINK_NOFOLLOW)
 }
 
 /// The kind and the permissions of a file, as everyone but the system's own calls has them.
