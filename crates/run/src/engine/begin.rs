@@ -15,6 +15,7 @@ use text::error_chain;
 
 use super::{Beginning, Engine, EngineError, LivingAttempt, Settings};
 use crate::PythonSession;
+use crate::attempt::WHILE_IT_RAN;
 use crate::attempt_artifacts;
 use crate::event::{Event, FORMAT, What};
 use crate::executor::{AttemptTicket, ExecutorChoice, slurm};
@@ -382,7 +383,10 @@ impl Engine<'_> {
             let (stage_id, from) = (self.id(index), self.state(index));
             let is_wanted = from == StageState::Completed && self.is_wanted_again(index);
             if from == StageState::Blocked || is_wanted {
-                let reason = is_wanted.then(|| "it was requested again".to_owned());
+                // Its next attempt knows by that what went wrong.
+                let last = self.recorded(index).and_then(|stage| stage.reason.clone());
+                let last = last.filter(|reason| reason.ends_with(WHILE_IT_RAN));
+                let reason = if is_wanted { Some("it was requested again".to_owned()) } else { last };
                 let attempt = self.attempt_number(index);
                 changes.push(What::stage_state(stage_id, attempt, from, StageState::Pending, reason));
             }

@@ -26,5 +26,6 @@ mod python_results;
 mod python_runs;
 mod record;
 mod report;
+mod retries;
 #[cfg(not(feature = "python"))]
 mod without_python;
