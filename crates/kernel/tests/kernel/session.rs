@@ -63,8 +63,8 @@ impl Session {
         let file = self.project.join(file);
         std::thread::scope(|scope| {
             scope.spawn(|| {
+                let _abort = AbortAtEnd(&controls);
                 wait_for_file(&file);
-                controls.abort();
             });
             let observed = &mut self.observed;
             self.kernel.execute(code, &spool, &limits, &controls, &mut |seen| observed.push(seen)).unwrap()
@@ -75,6 +75,15 @@ impl Session {
     pub(crate) fn value(&mut self, expression: &str) -> Value {
         let code = format!("RESULT = eval({expression:?}, get_ipython().user_ns)");
         self.kernel.run_apart(&code, &[], Duration::from_secs(60)).unwrap()
+    }
+}
+
+/// Also if nobody sees what is waited for: the cell would run for ever.
+struct AbortAtEnd<'a>(&'a Controls);
+
+impl Drop for AbortAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 
