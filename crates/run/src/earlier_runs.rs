@@ -1,16 +1,14 @@
-//! What earlier runs of the same title made, found by what their stages are known by; and what they began and did not complete,
-//! which must not be begun again if it is not retryable.
+//! What earlier runs of the same title made, found by what their stages are known by; and what they began and did not complete.
 
 use std::collections::{BTreeMap, HashMap};
 
 use checkpoint::layout::Layout;
 use supervise::marker::Marker;
-use text::shell_word;
 
 use crate::event::{Accepted, What};
 use crate::plan::Stage;
 use crate::record::{self, Record, StageRecord};
-use crate::state::{NOT_RETRYABLE, StageState};
+use crate::state::StageState;
 
 /// So many runs are looked through, the newest ones.
 const MOST_RUNS: usize = 50;
@@ -27,7 +25,7 @@ pub(crate) struct EarlierStage {
 }
 
 /// The last attempt of a stage in an earlier run.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct EarlierAttempt {
     run: String,
     parameters: String,
@@ -48,8 +46,6 @@ pub(crate) struct EarlierRuns {
     stages: HashMap<String, Vec<EarlierStage>>,
     /// Likewise.
     attempts: HashMap<String, Vec<EarlierAttempt>>,
-    /// Those that are not looked through, the newest first.
-    older: Vec<Layout>,
     /// By run and stage, of the runs that something was taken over from.
     markers: HashMap<String, HashMap<String, EarlierMarkers>>,
 }
@@ -57,9 +53,8 @@ pub(crate) struct EarlierRuns {
 impl EarlierRuns {
     /// `runs` come with the newest first; a record that cannot be read has nothing to offer.
     pub(crate) fn read(runs: &[Layout]) -> Self {
-        let (newest, older) = runs.split_at(runs.len().min(MOST_RUNS));
-        let mut found = Self { older: older.to_vec(), ..Self::default() };
-        for run in newest {
+        let mut found = Self::default();
+        for run in runs.iter().take(MOST_RUNS) {
             let Ok(record) = Record::read(&run.events()) else { continue };
             for (id, stage, template, parameters) in stages_of(&record) {
                 let parameters = parameters.to_owned();
@@ -77,39 +72,13 @@ impl EarlierRuns {
         found
     }
 
-    /// The newest run that began the stage, for the same parameters. Older runs are looked through only if this `must_be_known`.
-    fn last_attempt(&self, stage: &Stage, must_be_known: bool) -> Option<EarlierAttempt> {
-        let parameters = stage.parameters_in_words();
-        let mut known = self.attempts.get(&stage.template).into_iter().flatten();
-        let known = known.find(|attempt| attempt.parameters == parameters).cloned();
-        let of_run = |run: &Layout| {
-            let record = Record::read(&run.events()).ok()?;
-            let mut stages = stages_of(&record).into_iter();
-            let (_, here, ..) =
-                stages.find(|(_, _, template, of)| *template == stage.template && *of == parameters)?;
-            attempt_of(run, here, &parameters)
-        };
-        known.or_else(|| self.older.iter().filter(|_| must_be_known).find_map(of_run))
-    }
-
-    /// Why a stage that must not be repeated is not begun in this run: another one has begun it, and did not complete it.
-    pub(crate) fn reason_not_to_begin(&self, stage: &Stage) -> Option<String> {
-        if stage.is_retryable {
-            return None;
-        }
-        let unfinished = self.last_attempt(stage, true).filter(|last| last.state != StageState::Completed)?;
-        let (run, word, id) = (&unfinished.run, shell_word(&unfinished.run), shell_word(&stage.id));
-        Some(format!(
-            "{NOT_RETRYABLE}, and run `{run}` started it but did not complete it; `checkstone resume {word} --again {id}` \
-             runs it anyway"
-        ))
-    }
-
     /// How the last attempt came to nothing, if there was one.
     pub(crate) fn reason_unmade(&self, stage: &Stage) -> Option<String> {
-        let unfinished =
-            self.last_attempt(stage, false).filter(|last| last.state != StageState::Completed)?;
-        let why = unfinished.reason.map(|why| format!(": {why}")).unwrap_or_default();
+        let parameters = stage.parameters_in_words();
+        let mut known = self.attempts.get(&stage.template)?.iter();
+        let last = known.find(|attempt| attempt.parameters == parameters);
+        let unfinished = last.filter(|last| last.state != StageState::Completed)?;
+        let why = unfinished.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
         let how = if unfinished.state == StageState::Failed { "failed" } else { "did not complete" };
         Some(format!("it {how} in run `{}`{why}", unfinished.run))
     }

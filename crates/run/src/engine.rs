@@ -34,6 +34,7 @@ use crate::record::{RecordError, Recorder, StageRecord};
 use crate::secret_values::SecretValues;
 use crate::session_order::SessionOrder;
 use crate::state::{RunState, StageState};
+use crate::turns::Turns;
 use crate::{PythonSession, input_content, outlook};
 
 pub use begin::{PlanText, abort_lost, can_run, resume, run};
@@ -54,8 +55,8 @@ pub struct Settings {
     /// What all stages that run at once may use together; without it, whatever they ask for.
     pub resources: Option<Resources>,
     /// Other runs of the title, the newest first: what they made is not made again in a new run, and neither there nor in one that is
-    /// resumed what must not be repeated.
-    pub earlier_runs: Vec<Layout>,
+    /// resumed what must not be repeated. Without them nothing that others did matters.
+    pub earlier_runs: Option<Vec<Layout>>,
     /// Stages that are run again, whatever became of them.
     pub again: Vec<String>,
     /// Set by somebody who wants the run to be aborted; taken back here, so that it can be set a second time.
@@ -79,7 +80,7 @@ impl Default for Settings {
             kept_output: 16 << 20,
             longest_unchecked: LONGEST_WITHOUT_CHECKPOINT,
             resources: None,
-            earlier_runs: Vec::new(),
+            earlier_runs: Some(Vec::new()),
             again: Vec::new(),
             interrupt: Arc::default(),
             is_secret: |_, _| false,
@@ -177,6 +178,7 @@ struct Engine<'a> {
     /// What nobody uses now.
     free: Option<Resources>,
     earlier_runs: EarlierRuns,
+    turns: Turns,
     is_resumed: bool,
     /// Earlier runs made all that the Python stages would make.
     is_session_made: bool,
@@ -223,7 +225,8 @@ impl<'a> Engine<'a> {
         let requests = Requests::from_now(&layout);
         // Without a store everything is read.
         let hashes = Arc::new(FileHashes::made(&layout).unwrap_or_default());
-        let earlier_runs = EarlierRuns::read(&settings.earlier_runs);
+        let runs = settings.earlier_runs.as_deref().unwrap_or_default();
+        let earlier_runs = EarlierRuns::read(runs);
         let mut engine = Self {
             session_order: SessionOrder::of(&plan),
             environment: Arc::new(settings.environment.clone()),
@@ -237,9 +240,10 @@ impl<'a> Engine<'a> {
             free: settings.resources.clone(),
             is_resumed: beginning == Beginning::Resumed,
             is_session_made: beginning == Beginning::New
-                && !settings.earlier_runs.is_empty()
+                && !runs.is_empty()
                 && outlook::is_session_made(&plan, &layout, &earlier_runs),
             earlier_runs,
+            turns: Turns::of(&layout),
             plan: Arc::new(plan),
             code: ProjectCode::new(layout.root(), Arc::clone(&hashes)).into(),
             layout,

@@ -44,6 +44,7 @@ mod stage_work;
 pub mod state;
 pub mod storage_settings;
 pub mod surroundings;
+mod turns;
 
 #[cfg(not(feature = "python"))]
 use no_python_session::{NoPythonSession as PythonSession, NoSessionError as SessionError, REHYDRATE};

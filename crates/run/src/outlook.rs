@@ -20,6 +20,7 @@ use crate::session_order::SessionOrder;
 use crate::stage_now::{Known, is_in_place};
 use crate::stage_parts;
 use crate::state::{NOT_RETRYABLE, StageState};
+use crate::turns::Turns;
 
 /// What would become of a stage.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
@@ -57,9 +58,17 @@ struct Decided {
     known_by: Option<String>,
 }
 
-/// A new run; `runs` are earlier ones of the same title, the newest first. Nothing of those that are `foreign` is used again.
-pub fn of_new_run(plan: &Plan, layout: &Layout, runs: &[Layout], foreign: &[Layout]) -> Vec<StageOutlook> {
-    let mut outlook = new_run_of_known(plan, layout, &EarlierRuns::read(runs));
+/// A new run; `runs` are earlier ones of the same title, the newest first. Without them nothing that others did matters. Nothing of those
+/// that are `foreign` is used again.
+pub fn of_new_run(
+    plan: &Plan,
+    layout: &Layout,
+    runs: Option<&[Layout]>,
+    foreign: &[Layout],
+) -> Vec<StageOutlook> {
+    let earlier = EarlierRuns::read(runs.unwrap_or_default());
+    let turns = runs.map(|_| Turns::of(layout));
+    let mut outlook = new_run_of_known(plan, layout, &earlier, turns.as_ref());
     let foreign = EarlierRuns::read(foreign);
     for unmade in outlook.iter_mut().filter(|stage| stage.why == NEVER_RUN) {
         let stage = plan.stages.iter().find(|stage| stage.id == unmade.stage_id);
@@ -70,15 +79,20 @@ pub fn of_new_run(plan: &Plan, layout: &Layout, runs: &[Layout], foreign: &[Layo
     outlook
 }
 
-fn new_run_of_known(plan: &Plan, layout: &Layout, earlier: &EarlierRuns) -> Vec<StageOutlook> {
-    let whole = new_run(plan, layout, earlier, SessionUse::Whole);
+fn new_run_of_known(
+    plan: &Plan,
+    layout: &Layout,
+    earlier: &EarlierRuns,
+    turns: Option<&Turns>,
+) -> Vec<StageOutlook> {
+    let whole = new_run(plan, layout, earlier, SessionUse::Whole, turns);
     if whole.is_session_made() {
         return whole.outlook();
     }
     let is_run = |stage: &StageOutlook| stage.would == Would::Run;
     let own: HashMap<String, String> =
         whole.outlook().into_iter().filter(is_run).map(|stage| (stage.stage_id, stage.why)).collect();
-    let mut outlook = new_run(plan, layout, earlier, SessionUse::New).outlook();
+    let mut outlook = new_run(plan, layout, earlier, SessionUse::New, turns).outlook();
     // A reason of its own says more than that of the session.
     for stage in outlook.iter_mut().filter(|stage| stage.would == Would::Run) {
         if let Some(why) = own.get(&stage.stage_id) {
@@ -91,7 +105,8 @@ fn new_run_of_known(plan: &Plan, layout: &Layout, earlier: &EarlierRuns) -> Vec<
 /// Whether earlier runs made all that the Python stages of a new one would make: if one of them has to run, then all of those
 /// before it, since what they left in the session is not there.
 pub(crate) fn is_session_made(plan: &Plan, layout: &Layout, earlier: &EarlierRuns) -> bool {
-    plan.session_turns().is_empty() || new_run(plan, layout, earlier, SessionUse::Whole).is_session_made()
+    plan.session_turns().is_empty()
+        || new_run(plan, layout, earlier, SessionUse::Whole, None).is_session_made()
 }
 
 /// What Python stages of earlier runs are good for.
@@ -102,10 +117,16 @@ enum SessionUse {
     New,
 }
 
-fn new_run(plan: &Plan, layout: &Layout, earlier: &EarlierRuns, session: SessionUse) -> DecidedPlan {
+fn new_run(
+    plan: &Plan,
+    layout: &Layout,
+    earlier: &EarlierRuns,
+    session: SessionUse,
+    turns: Option<&Turns>,
+) -> DecidedPlan {
     decide_all(plan, layout, &|known, stage, before| {
         let made = made_by_earlier_run(earlier, session, known, stage, before);
-        made.map_err(|unmade| refused(earlier, stage).unwrap_or(unmade))
+        made.map_err(|unmade| refused(turns, known, stage, before).unwrap_or(unmade))
     })
 }
 
@@ -139,8 +160,17 @@ fn made_by_earlier_run(
     }
 }
 
-fn refused(earlier: &EarlierRuns, stage: &Stage) -> Option<Unmade> {
-    Some(Unmade::new(Would::Refuse, earlier.reason_not_to_begin(stage)?))
+/// What must not be repeated, if other runs matter.
+fn refused(turns: Option<&Turns>, known: &Known<'_>, stage: &Stage, before: &Before) -> Option<Unmade> {
+    let turns = turns.filter(|_| !stage.is_retryable)?;
+    let last = turns.last(stage);
+    // What it comes after may make something else.
+    let may_differ = before.runs_first.is_some();
+    let present = || match may_differ {
+        true => Some(String::new()),
+        false => Some(known.look(stage, &Accepted::default(), &before.preceding)?.fingerprint),
+    };
+    Some(Unmade::new(Would::Refuse, turns.reason_not_to_begin(&last, present)?))
 }
 
 /// A run that goes on; stages in `again` are run whatever became of them. `others` are the other runs of the title, the newest
@@ -152,7 +182,7 @@ pub fn of_resume(
     again: &[String],
     others: &[Layout],
 ) -> Vec<StageOutlook> {
-    let others = EarlierRuns::read(others);
+    let (others, turns) = (EarlierRuns::read(others), Turns::of(layout));
     decide_all(plan, layout, &|known, stage, before| {
         let here = record.stage(&stage.id);
         let completed = here.accepted.clone().filter(|_| here.state == StageState::Completed);
@@ -162,7 +192,7 @@ pub fn of_resume(
                 Kind::Command => made_by_earlier_run(&others, SessionUse::New, known, stage, before),
                 Kind::Python => Err(never_run()),
             };
-            return made.map_err(|unmade| refused(&others, stage).unwrap_or(unmade));
+            return made.map_err(|unmade| refused(Some(&turns), known, stage, before).unwrap_or(unmade));
         }
         let may_run = stage.is_retryable || here.attempt == 0 || is_wanted;
         let accepted = completed.ok_or_else(|| unfinished(&here, may_run))?;

@@ -116,7 +116,7 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
     }
     let on = arguments.execution.on(&root, &plan.plan, Some(&record))?;
     let mut settings = run_project::settings(&root, arguments.execution.jobs(&on), &arguments.again)?;
-    settings.earlier_runs = others;
+    settings.earlier_runs = Some(others);
     settings.is_trusted = arguments.trust;
     settings.resources = arguments.resources.read(&plan.plan, &on)?;
     settings.on = on;

@@ -175,7 +175,8 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
         false => earlier_runs(&root, &plan.plan.title),
     };
     if arguments.dry_run {
-        let outlook = outlook::of_new_run(&plan.plan, &layout, &earlier_runs, &foreign);
+        let known = (!arguments.fresh).then_some(earlier_runs.as_slice());
+        let outlook = outlook::of_new_run(&plan.plan, &layout, known, &foreign);
         return run_display::outlook(outlook, arguments.json, printer);
     }
     if arguments.detach {
@@ -210,7 +211,7 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
         printer.progress(&format!("note: {caveat}"));
     }
     let mut settings = run_project::settings(&root, arguments.execution.jobs(&on), &[])?;
-    settings.earlier_runs = earlier_runs;
+    settings.earlier_runs = (!arguments.fresh).then_some(earlier_runs);
     settings.resources = resources;
     settings.on = on;
     run_display::shown(printer, arguments.json, &root, &layout, plan, |plan, hear| {

@@ -68,12 +68,8 @@ impl Engine<'_> {
                 Ok(true)
             }
             Err(error) => {
-                let text = format!(
-                    "it runs again, because the results of run `{}` cannot be reused: {}",
-                    made.run.run(),
-                    error_chain(&error)
-                );
-                self.warn(Some(index), text)?;
+                let (run, why) = (made.run.run(), error_chain(&error));
+                self.warn(Some(index), format!("the results of run `{run}` cannot be reused: {why}"))?;
                 Ok(false)
             }
         }

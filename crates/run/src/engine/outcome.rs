@@ -23,20 +23,22 @@ const MOST_LOSSES: u32 = 10;
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
 
 impl Engine<'_> {
-    /// A stage that must not be repeated, and that has nothing to go on with. One that completed stays so in the record:
-    /// what it made may come back.
-    pub(super) fn give_up(&mut self, index: usize) -> Result<(), EngineError> {
+    pub(super) fn reason_not_to_repeat(&self, index: usize) -> String {
         let accepted = self.recorded(index).and_then(|stage| stage.accepted.as_ref());
         let is_other = self
             .stage(index)
             .zip(accepted)
             .is_some_and(|(stage, accepted)| stage_parts::is_for_other_parameters(accepted, stage));
         let begun = if is_other { "was run for other parameters" } else { "was started before" };
-        let here = || format!("{NOT_RETRYABLE}, and {begun}; `--again` runs it anyway");
-        let text = self.reason_not_to_begin(index).unwrap_or_else(here);
-        self.warn(Some(index), text.clone())?;
+        format!("{NOT_RETRYABLE}, and {begun}; `--again` runs it anyway")
+    }
+
+    /// A stage that must not be repeated, and that has nothing to go on with. One that completed stays so in the record:
+    /// what it made may come back.
+    pub(super) fn give_up(&mut self, index: usize, reason: String) -> Result<(), EngineError> {
+        self.warn(Some(index), reason.clone())?;
         if self.state(index) == StageState::Pending {
-            self.stage_to(index, StageState::Blocked, Some(text))?;
+            self.stage_to(index, StageState::Blocked, Some(reason))?;
         }
         self.has_failed = true;
         self.settle(index, Standing::GivenUp);
@@ -166,6 +168,9 @@ impl Engine<'_> {
         }
         let unaccepted = match result {
             Ok(accepted) => {
+                if let Some(stage) = self.stage(index).filter(|stage| !stage.is_retryable) {
+                    self.turns.complete(stage, &accepted.fingerprint)?;
+                }
                 self.may_free |= self.recorded(index).is_some_and(|before| before.accepted.is_some());
                 self.stage_ended(index, StageState::Completed, None, ending, Some(accepted))?;
                 return self.complete(index);

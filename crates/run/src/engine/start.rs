@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use checkpoint::manifest::Artifact;
+use files::atomic_file::Replaced;
 use text::error_chain;
 
 use super::session::SessionToBeginWith;
 use super::{Engine, EngineError, Standing};
 use crate::attempt::{CheckpointsBy, EarlierArtifact, Job, SessionBefore, WHILE_IT_RAN};
-use crate::event::What;
+use crate::event::{Accepted, What};
 use crate::executor::AttemptTicket;
 use crate::plan::{Kind, Storing};
 use crate::state::StageState;
@@ -36,15 +37,15 @@ impl Engine<'_> {
                 }
             }
             if !may_run {
-                self.give_up(index)?;
+                self.give_up(index, self.reason_not_to_repeat(index))?;
                 continue;
             }
             if self.is_made_by_earlier_run(index)? {
                 self.complete(index)?;
                 continue;
             }
-            if self.reason_not_to_begin(index).is_some() {
-                self.give_up(index)?;
+            if let Some(reason) = self.reason_not_to_begin(index)? {
+                self.give_up(index, reason)?;
                 continue;
             }
             self.start(index)?;
@@ -60,10 +61,21 @@ impl Engine<'_> {
         stage.is_retryable || !began || self.is_wanted_again(index)
     }
 
-    /// As `may_run`, by what other runs of the title have done.
-    pub(super) fn reason_not_to_begin(&self, index: usize) -> Option<String> {
-        let is_new = self.attempt_number(index) == 0 && !self.is_wanted_again(index);
-        self.earlier_runs.reason_not_to_begin(self.stage(index).filter(|_| is_new)?)
+    /// As `may_run`, by what other runs of the title have done. Without a reason it is this run's to begin, and others see that.
+    fn reason_not_to_begin(&self, index: usize) -> Result<Option<String>, EngineError> {
+        let Some(stage) = self.stage(index).filter(|stage| !stage.is_retryable) else { return Ok(None) };
+        let is_free = self.settings.earlier_runs.is_none() || self.is_wanted_again(index);
+        loop {
+            let last = self.turns.last(stage);
+            let present = || {
+                let nearest = self.earlier_runs.of_stage(stage).map(|(nearest, _)| &nearest.accepted);
+                Some(self.look(index, nearest.unwrap_or(&Accepted::default()))?.fingerprint)
+            };
+            let reason = self.turns.reason_not_to_begin(&last, present).filter(|_| !is_free);
+            if reason.is_some() || self.turns.take(stage, &last)? == Replaced::Yes {
+                return Ok(reason);
+            }
+        }
     }
 
     pub(super) fn is_wanted_again(&self, index: usize) -> bool {

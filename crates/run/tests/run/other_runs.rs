@@ -54,7 +54,7 @@ impl Project {
 
     fn settings(&self, earlier: &[&str]) -> Settings {
         let path = ("PATH".into(), std::env::var_os("PATH").unwrap());
-        Settings { earlier_runs: self.layouts(earlier), environment: vec![path], ..Settings::default() }
+        Settings { earlier_runs: Some(self.layouts(earlier)), environment: vec![path], ..Settings::default() }
     }
 
     fn run(&self, id: &str, earlier: &[&str]) -> RunState {
@@ -78,7 +78,7 @@ impl Project {
     /// What a new run would do, and why.
     fn outlook(&self, earlier: &[&str]) -> Vec<(Would, String)> {
         let plan = self.plan_text().plan;
-        let stages = outlook::of_new_run(&plan, &self.layout("next"), &self.layouts(earlier), &[]);
+        let stages = outlook::of_new_run(&plan, &self.layout("next"), Some(&self.layouts(earlier)), &[]);
         stages.into_iter().map(|stage| (stage.would, stage.why)).collect()
     }
 }
@@ -116,21 +116,133 @@ fn what_another_run_began_and_must_not_be_repeated_is_not_begun() {
     assert_eq!(project.resume("b1", &["a1"], &[]).0, RunState::Completed);
     assert_eq!(project.run("c1", &["b1", "a1"]), RunState::Completed);
     assert_eq!(project.read("mails"), "sent\nsent\n");
-    // A run that knows of no others, as with `--fresh`, makes everything.
-    assert_eq!(project.run("d1", &[]), RunState::Completed);
+    // For a run with `--fresh` nothing that others did matters.
+    let fresh = Settings { earlier_runs: None, ..project.settings(&[]) };
+    let state = engine::run(project.root.path(), project.plan_text(), "d1", &fresh, &mut |_| {});
+    assert_eq!(state.unwrap(), RunState::Completed);
     assert_eq!(project.read("mails"), "sent\nsent\nsent\n");
 }
 
-/// However many runs were refused meanwhile.
+/// Even if the run was removed since.
 #[test]
-fn what_was_begun_long_ago_is_not_forgotten() {
+fn what_was_begun_is_not_forgotten() {
     let once =
         "[[stage]]\nstageId = \"S01_send_mail\"\ncommand = 'echo sent >> mails; false'\nretryable = false\n";
     let project = Project::new(once);
     project.run("a1", &[]);
-    let refused: Vec<String> = (0..60).map(|number| format!("b{number}")).collect();
-    let newer: Vec<&str> = refused.iter().map(String::as_str).chain(["a1"]).collect();
-    assert_eq!(project.outlook(&newer)[0].0, Would::Refuse);
+    let refused = |anyway: &str| {
+        let why = "it is not retryable, and run `a1` started it but did not complete it";
+        [(Would::Refuse, format!("{why}; `checkstone {anyway} anyway"))]
+    };
+    assert_eq!(project.outlook(&[]), refused("resume a1 --again S01_send_mail` runs it"));
+    fs_err::remove_dir_all(project.layout("a1").run_checkpoints()).unwrap();
+    fs_err::remove_dir_all(project.layout("a1").run_directory()).unwrap();
+    assert_eq!(project.outlook(&[]), refused("run --fresh` runs everything"));
+    assert_eq!(project.run("b1", &[]), RunState::Failed);
+    assert_eq!(project.read("mails"), "sent\n");
+}
+
+/// Whatever other runs took over meanwhile, and whichever was written to last.
+#[test]
+fn only_who_began_a_stage_last_says_what_became_of_it() {
+    let once = "[[stage]]\nstageId = \"S01_send_mail\"\ncommand = 'cat text >> mails; test ! -e broken'\n\
+                retryable = false\ninputs = { text = \"text\" }\n";
+    let project = Project::new(once);
+    let write = |path: &str, text: &str| fs_err::write(project.path(path), text).unwrap();
+    write("text", "one\n");
+    assert_eq!(project.run("a1", &[]), RunState::Completed);
+    write("text", "two\n");
+    write("broken", "");
+    assert_eq!(project.run("b1", &["a1"]), RunState::Failed);
+    fs_err::remove_file(project.path("broken")).unwrap();
+    // The earlier result is taken over, and its run goes on.
+    write("text", "one\n");
+    assert_eq!(project.run("c1", &["b1", "a1"]), RunState::Completed);
+    assert_eq!(project.resume("a1", &["c1", "b1"], &[]).0, RunState::Completed);
+    write("text", "two\n");
+    assert_eq!(project.outlook(&["a1", "c1", "b1"])[0].0, Would::Refuse);
+    assert_eq!(project.run("d1", &["a1", "c1", "b1"]), RunState::Failed);
+    assert_eq!(project.read("mails"), "one\ntwo\n");
+}
+
+/// Neither of them knows of the other when it begins.
+#[test]
+fn of_runs_at_the_same_time_one_begins_it() {
+    let once = "[[stage]]\nstageId = \"S01_send_mail\"\ncommand = 'echo sent >> mails'\nretryable = false\n";
+    let project = Project::new(once);
+    std::thread::scope(|scope| {
+        for run in ["a1", "b1", "c1", "d1"] {
+            let project = &project;
+            scope.spawn(move || project.run(run, &[]));
+        }
+    });
+    assert_eq!(project.read("mails"), "sent\n");
+}
+
+#[test]
+fn what_completed_is_not_repeated_because_its_result_is_lost() {
+    let once = "[[stage]]\nstageId = \"S01_send_mail\"\ncommand = 'cat text >> mails; cp text $CHECKSTONE_ARTIFACT_DIR/a'\n\
+                retryable = false\nstore = \"reference\"\ninputs = { text = \"text\" }\n";
+    let project = Project::new(once);
+    fs_err::write(project.path("text"), "one\n").unwrap();
+    assert_eq!(project.run("a1", &[]), RunState::Completed);
+    fs_err::remove_file(project.path("reports/t/a1/S01_send_mail/a")).unwrap();
+    let why = "it is not retryable, and run `a1` completed it, but what that made cannot be used again; \
+               `checkstone resume a1 --again S01_send_mail` runs it anyway";
+    assert_eq!(project.outlook(&["a1"]), [(Would::Refuse, why.to_owned())]);
+    assert_eq!(project.run("b1", &["a1"]), RunState::Failed);
+    assert_eq!(project.stage("b1", "S01_send_mail").reason.as_deref(), Some(why));
+    // Nor because the record that it came from is lost.
+    fs_err::write(project.layout("a1").events(), "").unwrap();
+    assert_eq!(project.run("c1", &["b1", "a1"]), RunState::Failed);
+    assert_eq!(project.read("mails"), "one\n");
+    // With another text it is another mail.
+    fs_err::write(project.path("text"), "two\n").unwrap();
+    assert_eq!(project.run("d1", &["c1", "b1", "a1"]), RunState::Completed);
+    assert_eq!(project.read("mails"), "one\ntwo\n");
+}
+
+/// The letter of an instance says nothing: another list gives it to another one.
+#[test]
+fn instances_are_known_by_what_they_are_run_for() {
+    let each = |list: &str| {
+        format!(
+            "[[stage]]\nstageId = \"S01_send_each\"\ncommand = 'echo {{params.x}} >> mails; test {{params.x}} != 3 || test -e go'\n\
+             retryable = false\nforEach = {{ x = {list} }}\n"
+        )
+    };
+    let mut project = Project::new(&each("[1, 2, 3]"));
+    assert_eq!(project.run("a1", &[]), RunState::Failed);
+    project.plan(&each("[1, 2]"));
+    project.resume("a1", &[], &[]);
+    project.plan(&each("[2, 3, 4]"));
+    fs_err::write(project.path("go"), "").unwrap();
+    let would =
+        |outlook: Vec<(Would, String)>| outlook.into_iter().map(|(would, _)| would).collect::<Vec<_>>();
+    assert_eq!(would(project.outlook(&["a1"])), [Would::Reuse, Would::Refuse, Would::Run]);
+    assert_eq!(project.run("b1", &["a1"]), RunState::Failed);
+    let mut sent: Vec<String> = project.read("mails").lines().map(str::to_owned).collect();
+    sent.sort();
+    assert_eq!(sent, ["1", "2", "3", "4"]);
+}
+
+#[test]
+fn a_note_that_cannot_be_read_keeps_a_stage_from_being_begun() {
+    let once = "[[stage]]\nstageId = \"S01_send_mail\"\ncommand = 'echo sent >> mails'\nretryable = false\n";
+    let project = Project::new(once);
+    assert_eq!(project.run("a1", &[]), RunState::Completed);
+    let begun = project.path("reports/t/checkpoints/.begun");
+    let stage = fs_err::read_dir(&begun).unwrap().next().unwrap().unwrap().path();
+    for text in ["", "{\"run\":\"../../x\",\"stageId\":\"S01_send_mail\"}"] {
+        fs_err::write(stage.join("1.json"), text).unwrap();
+        let note = project.layout("a1").relative(&stage.join("1.json"));
+        let why =
+            format!("it is not retryable, and `{note}`, which says whether it was started, cannot be read");
+        assert_eq!(project.outlook(&[]), [(Would::Refuse, why)]);
+        assert_eq!(project.run(&format!("b{}", text.len()), &[]), RunState::Failed);
+    }
+    assert_eq!(project.resume("b0", &[], &["S01_send_mail"]).0, RunState::Completed);
+    assert_eq!(project.read("mails"), "sent\nsent\n");
 }
 
 #[test]
