@@ -68,8 +68,13 @@ impl Engine<'_> {
                 Ok(true)
             }
             Err(error) => {
+                let because = match self.stage(index).is_some_and(|stage| stage.is_retryable) {
+                    true => "it runs again, because ",
+                    false => "",
+                };
                 let (run, why) = (made.run.run(), error_chain(&error));
-                self.warn(Some(index), format!("the results of run `{run}` cannot be reused: {why}"))?;
+                let text = format!("{because}the results of run `{run}` cannot be reused: {why}");
+                self.warn(Some(index), text)?;
                 Ok(false)
             }
         }
