@@ -46,15 +46,15 @@ const WORDS: &[&str] = &[
     "암호",
 ];
 
+/// The dot of the Turkish İ, which becomes a letter of its own.
+const DOT: char = '\u{307}';
+
 /// So many words may stand between: `le mot de passe du serveur est …`.
 const MOST_BETWEEN: usize = 4;
 
 /// The first byte of what may be it: behind the word, if a sign follows or something that is no word of a sentence.
 pub(super) fn value_place(line: &str) -> Option<usize> {
-    // The dot of the Turkish İ becomes a letter of its own.
-    let small = line.to_lowercase().replace('\u{307}', "");
-    // In the few scripts whose letters change their length, a place in the one text is none in the other.
-    let same_places = small.len() == line.len();
+    let small = line.to_lowercase().replace(DOT, "");
     let ends = WORDS.iter().filter_map(|word| {
         let at = small.find(word)?;
         let before = small.get(..at)?.chars().next_back();
@@ -70,7 +70,19 @@ pub(super) fn value_place(line: &str) -> Option<usize> {
             || letters.chars().any(|letter| "!#$%&*^@~".contains(letter))
     };
     let named = rest.split_whitespace().take(MOST_BETWEEN + 1).any(is_value);
-    (!rest.trim().is_empty() && (signed || named)).then_some(if same_places { end } else { 0 })
+    (!rest.trim().is_empty() && (signed || named)).then(|| place_in(line, end))
+}
+
+/// Where in the line that place of its small letters is. Some letters change their length when they are made small.
+fn place_in(line: &str, small_place: usize) -> usize {
+    let mut small = 0;
+    let mut letters = line.char_indices();
+    let found = letters.find(|(_, letter)| {
+        let is_behind = small >= small_place;
+        small += letter.to_lowercase().filter(|small| *small != DOT).map(char::len_utf8).sum::<usize>();
+        is_behind
+    });
+    found.map_or(line.len(), |(place, _)| place)
 }
 
 #[cfg(test)]
@@ -86,7 +98,9 @@ mod tests {
             ("密码是ab12cd", "密码"),
             ("パスワードは hunter22 です", "パスワード"),
             ("Das Kennwort lautet Sommer2024", "Das Kennwort"),
-            ("ŞİFRE: abc", ""),
+            ("ŞİFRE: abc", "ŞİFRE"),
+            ("İ пароль: x Ⱥ", "İ пароль"),
+            ("ẞ ΚΩΔΙΚΌΣ: abc", "ẞ ΚΩΔΙΚΌΣ"),
         ] {
             assert_eq!(value_place(line).and_then(|at| line.get(..at)), Some(kept), "{line}");
         }
