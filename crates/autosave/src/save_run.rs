@@ -30,9 +30,20 @@ use crate::session_notes;
 /// The last step of a save, in the log of the script that this replaces.
 pub const COMPLETED: &str = "✅ Direct checkpoint execution completed";
 
-/// So many files of a list are in a message, and in the record.
+/// So many files of a list are in a message.
 pub const MOST_SHOWN: usize = 5;
-const MOST_RECORDED: usize = 200;
+
+/// How much of a list is told. What is beyond it is counted.
+#[derive(Clone, Copy)]
+struct ListBounds {
+    entries: usize,
+    bytes: usize,
+}
+
+const IN_MESSAGE: ListBounds = ListBounds { entries: MOST_SHOWN, bytes: usize::MAX };
+
+/// The journal cuts what is too long for it. Each list of a record has its share, so that none is cut off by those before it.
+const IN_RECORD: ListBounds = ListBounds { entries: usize::MAX, bytes: 360 };
 
 /// So many characters of a commit's id tell it from others.
 const SHORT: usize = 10;
@@ -205,8 +216,7 @@ impl SaveReport {
         turn: Option<TurnId>,
     ) -> Result<AutosaveId, JournalError> {
         let (push, push_detail) = self.push.state();
-        // The record has all of it, and does not grow beyond reason.
-        let detail = [vec![self.detail_with(MOST_RECORDED)], self.remarks()].concat().join(", ");
+        let detail = self.recorded_detail();
         let commit = self.saved().map(|saved| &saved.commit);
         let new = NewAutosave {
             session,
@@ -297,10 +307,16 @@ impl SaveReport {
 
     /// What was done.
     pub fn detail(&self) -> String {
-        self.detail_with(MOST_SHOWN)
+        self.detail_with(IN_MESSAGE)
     }
 
-    fn detail_with(&self, most: usize) -> String {
+    /// The same with the remarks, as the journal has room for it.
+    fn recorded_detail(&self) -> String {
+        let remarks = first_of(self.remarks().into_iter(), IN_RECORD);
+        [self.detail_with(IN_RECORD)].into_iter().chain(remarks).collect::<Vec<_>>().join(", ")
+    }
+
+    fn detail_with(&self, most: ListBounds) -> String {
         match &self.ended {
             SaveOutcome::Saved(saved) => {
                 let Saved { commit, notes, others, snapshot, snapshot_problem } = saved;
@@ -345,7 +361,7 @@ impl SaveReport {
             format!("you had staged another version of `{path}`, which `git cat-file -p {}` shows", short(id))
         });
         let complaint = commit.complaint.iter().map(|said| format!("after the commit: {said}"));
-        superseded.chain(complaint).collect()
+        complaint.chain(superseded).collect()
     }
 
     pub(crate) fn result(&self) -> SaveResult {
@@ -390,13 +406,13 @@ impl SaveReport {
 }
 
 /// How much of the tree is in a snapshot.
-fn tree_of(taken: &Taken, most: usize) -> String {
+fn tree_of(taken: &Taken, most: ListBounds) -> String {
     left_out(&taken.left_out, most)
         .map_or_else(|| "the whole tree".to_owned(), |missing| format!("the tree without {missing}"))
 }
 
 /// The first files that are not in the commit or snapshot, and why.
-fn left_out(files: &[LeftOut], most: usize) -> Option<String> {
+fn left_out(files: &[LeftOut], most: ListBounds) -> Option<String> {
     first_of(files.iter().map(left_out_file), most)
 }
 
@@ -406,14 +422,23 @@ pub fn left_out_file(file: &LeftOut) -> String {
     format!("{path} ({})", file.reason)
 }
 
-/// The first of a list, and how many more there are; `None` if it is empty.
-fn first_of(texts: impl ExactSizeIterator<Item = String>, most: usize) -> Option<String> {
-    let more = texts.len().saturating_sub(most);
-    let mut texts: Vec<String> = texts.take(most).collect();
-    if more > 0 {
-        texts.push(format!("and {more} more"));
+/// The first of a list, at least one, and how many more there are; `None` if it is empty.
+fn first_of(texts: impl ExactSizeIterator<Item = String>, most: ListBounds) -> Option<String> {
+    let count = texts.len();
+    let mut told: Vec<String> = Vec::new();
+    let mut left = most.bytes;
+    for text in texts.take(most.entries) {
+        if text.len() > left && !told.is_empty() {
+            break;
+        }
+        left = left.saturating_sub(text.len());
+        told.push(text::shortened_to_bytes(text, most.bytes));
     }
-    (!texts.is_empty()).then(|| transcript::visible(&texts.join(", ")))
+    let more = count - told.len();
+    if more > 0 {
+        told.push(format!("and {more} more"));
+    }
+    (!told.is_empty()).then(|| transcript::visible(&told.join(", ")))
 }
 
 /// What a person is told in normal mode.
@@ -447,4 +472,61 @@ fn read_plans(facts: &mut Facts, root: &Path, look: &Look) {
         .map(|item| teller.item(&item.text));
     facts.build =
         read(build_state::PATH).and_then(|text| teller.told(&text)).and_then(|text| BuildState::read(&text));
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use keeping::commit::Commit;
+
+    use super::*;
+    use crate::reason::Reason;
+
+    fn many(name: &str, reason: &str) -> Vec<LeftOut> {
+        let file = |at| LeftOut {
+            path: Some(BytePath::from(format!("{name}{at}").as_str())),
+            reason: reason.to_owned(),
+        };
+        (0..100).map(file).collect()
+    }
+
+    /// However much a snapshot leaves out: what was not committed, and why, is in the record, and so is what came of it.
+    #[test]
+    fn no_list_of_a_record_pushes_another_out() {
+        let id = "0123456789abcdef0123456789abcdef01234567".to_owned();
+        let commit = Commit {
+            id: id.clone(),
+            parent: None,
+            branch: "main".to_owned(),
+            paths: Vec::new(),
+            left_out: many("key", "line 1 looks like a secret"),
+            superseded: (0..100)
+                .map(|at| (BytePath::from(format!("staged{at}").as_str()), id.clone()))
+                .collect(),
+            complaint: Some("the hook `post-commit` failed".to_owned()),
+        };
+        let late = many("late", "").into_iter().filter_map(|left| left.path).collect();
+        let taken = Taken { id: "S".to_owned(), left_out: many("large", &"too large ".repeat(20)), late };
+        let saved =
+            Saved { commit, notes: "N".to_owned(), others: 0, snapshot: Some(taken), snapshot_problem: None };
+        let occasion =
+            Occasion { at: Timestamp::UNIX_EPOCH, reason: Reason::Asked, percent: None, iteration: None };
+        let (ended, took) = (SaveOutcome::Saved(saved), Duration::ZERO);
+        let report = SaveReport { occasion, ended, push: Push::None(None), took };
+
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::open(folder.path(), journal::OpenFor::Command).unwrap();
+        report.record(&mut journal, folder.path(), None, None).unwrap();
+        let recorded = journal.read(|reader| reader.recent_autosaves(None, 1)).unwrap().remove(0).detail;
+        for begun in [
+            ", snapshot S of the tree without `large0` (too large",
+            ", changed while it was saved: `late0`, ",
+            ", not committed: `key0` (line 1 looks like a secret), ",
+            ", after the commit: the hook `post-commit` failed, you had staged another version of `staged0`, ",
+        ] {
+            assert!(recorded.contains(begun), "{begun}: {recorded}");
+        }
+        assert_eq!(recorded.matches(", and ").count(), 4, "{recorded}");
+        assert!(recorded.ends_with(" more"), "{recorded}");
+    }
 }
