@@ -312,7 +312,8 @@ impl SaveReport {
 
     /// The same with the remarks, as the journal has room for it.
     fn recorded_detail(&self) -> String {
-        let remarks = first_of(self.remarks().into_iter(), IN_RECORD);
+        // The last one first: there is one complaint, and of the others there may be many.
+        let remarks = first_of(self.remarks().into_iter().rev(), IN_RECORD);
         [self.detail_with(IN_RECORD)].into_iter().chain(remarks).collect::<Vec<_>>().join(", ")
     }
 
@@ -361,7 +362,7 @@ impl SaveReport {
             format!("you had staged another version of `{path}`, which `git cat-file -p {}` shows", short(id))
         });
         let complaint = commit.complaint.iter().map(|said| format!("after the commit: {said}"));
-        complaint.chain(superseded).collect()
+        superseded.chain(complaint).collect()
     }
 
     pub(crate) fn result(&self) -> SaveResult {
@@ -522,7 +523,7 @@ mod tests {
             ", snapshot S of the tree without `large0` (too large",
             ", changed while it was saved: `late0`, ",
             ", not committed: `key0` (line 1 looks like a secret), ",
-            ", after the commit: the hook `post-commit` failed, you had staged another version of `staged0`, ",
+            ", after the commit: the hook `post-commit` failed, you had staged another version of `staged99`, ",
         ] {
             assert!(recorded.contains(begun), "{begun}: {recorded}");
         }
