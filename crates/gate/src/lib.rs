@@ -44,3 +44,4 @@ pub use verdict::{
     ActionState, ActionVerdict, ChangedCategory, ContentProof, Decision, Evidence, FileStanding, Observation,
     Rule, Verdict,
 };
+pub use work::is_on_disk_alone;

@@ -4,7 +4,7 @@
 use std::cell::{LazyCell, OnceCell};
 use std::collections::{BTreeMap, BTreeSet};
 
-use change_set::{Change, How, Scope};
+use change_set::{Change, ChangedFile, How, Scope};
 use contents::{Nature, TextHash};
 use jiff::Timestamp;
 use programs::Deed;
@@ -335,7 +335,8 @@ impl<'a> Work<'a> {
         }
         files.retain(|file| !self.is_taken_back(file) || self.may_be_back(file));
         if let Changes::Known(set) = &self.inputs.changes {
-            let only_mode = set.files.iter().filter(|file| file.change == Change::Mode);
+            let is_only_mode = |file: &&ChangedFile| file.change == Change::Mode && is_on_disk_alone(file);
+            let only_mode = set.files.iter().filter(is_only_mode);
             // A path that is no text is spelled in another way, and needs proof.
             files.extend(only_mode.filter_map(|file| std::str::from_utf8(file.path.as_bytes()).ok()));
         }
@@ -382,12 +383,18 @@ impl<'a> Work<'a> {
         seen == *present
     }
 
-    /// Whether a command between these moments may change files that it does not name.
+    /// Whether a command between these moments may change files that it does not name. Programs of the repository that are
+    /// known to be run, or to verify, are taken to leave it as it is.
     fn may_rewrite_any(&self, after: Moment, before: Moment) -> bool {
         let mut calls = self.calls.iter().take(before.call).skip(after.call);
         let mut commands = self.commands().filter(|ran| after < ran.at && ran.at < before);
         calls.any(|recorded| matches!(recorded.intents, Some(Intents::NotUnderstood(_))))
-            || commands.any(|ran| ran.command.edits.others && ran.command.deed() != Deed::Formats)
+            || commands.any(|ran| match ran.command.deed() {
+                Deed::Formats => false,
+                // What it does is not known, unless it only tells of itself.
+                Deed::Other => !ran.command.only_looks(),
+                _ => ran.command.edits.others,
+            })
     }
 
     /// When one of the files was last edited so that a run could say something about it.
@@ -409,12 +416,13 @@ impl<'a> Work<'a> {
         self.edits.iter().filter(|touch| files.contains(&touch.path)).map(|touch| touch.at).max()
     }
 
-    /// Whether a file that was written at this time, after the moment, was only laid out anew: by a formatter or by
-    /// the hooks of a commit.
-    pub(crate) fn was_laid_out(&self, written: Timestamp, after: Moment) -> bool {
+    /// Whether a file that was written at this time, after the moment, was only laid out anew, by a formatter or by
+    /// the hooks of a commit, or got a new time alone.
+    pub(crate) fn was_laid_out(&self, file: &str, written: Timestamp, after: Moment) -> bool {
         let is_layout = |ran: &Ran<'_>| {
             let all = ran.recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
-            (matches!(ran.command.deed(), Deed::Formats | Deed::Commits) || only_sets_times(ran.command))
+            let is_touched = || only_sets_times(ran.command) && self.is_named(file, ran.command);
+            (matches!(ran.command.deed(), Deed::Formats | Deed::Commits) || is_touched())
                 && all.iter().all(|command| command.stands_by() || only_sets_times(command))
         };
         self.commands().filter(|ran| ran.at > after).filter(is_layout).any(|ran| {
@@ -442,16 +450,31 @@ impl<'a> Work<'a> {
 
     /// Whether the file was edited, or made sure to be there, after the call.
     pub(crate) fn was_edited_after(&self, file: &str, call: usize) -> bool {
-        let names = |ran: &Ran<'_>| ran.command.edits.paths.iter().any(|path| self.paths.one(path) == file);
         let mut commands = self.commands().filter(|ran| ran.at.call > call && only_sets_times(ran.command));
         self.edits.iter().any(|touch| touch.path == file && touch.at.call > call)
-            || commands.any(|ran| names(&ran))
+            || commands.any(|ran| self.is_named(file, ran.command))
+    }
+
+    /// Whether a command writes this file by its name.
+    fn is_named(&self, file: &str, command: &SimpleCommand) -> bool {
+        command.edits.paths.iter().any(|path| self.paths.one(path) == file)
     }
 
     /// When the file was first read or written by a call.
     pub(crate) fn first_known(&self, file: &str) -> Option<Moment> {
         self.reads.iter().chain(&self.edits).filter(|touch| touch.path == file).map(|touch| touch.at).min()
     }
+}
+
+/// Whether the file on disk shows all that changed: nothing of it lies on a branch that was left, in a conflict or in the index
+/// alone.
+pub fn is_on_disk_alone(file: &ChangedFile) -> bool {
+    let is_elsewhere = |how: &How| match how {
+        How::CommittedElsewhere | How::Unmerged | How::Arrived => true,
+        How::Committed | How::Staged | How::Unstaged | How::Untracked | How::NoLongerDirty => false,
+    };
+    let has_two = [How::Staged, How::Unstaged].iter().all(|how| file.how.contains(how));
+    !has_two && !file.how.iter().any(is_elsewhere)
 }
 
 /// `touch FILE`: what is there keeps its content, and what it makes is empty.

@@ -15,9 +15,9 @@ const INLINE: &str = "- -c -e -p --eval --print eval";
 /// With which an interpreter only parses the file that it is given.
 const PARSES: &str = "-c -wc -cw --check";
 
-/// Modules of Python that do something by themselves, and run no code that they are given.
+/// Modules of Python that do something by themselves, and neither run nor import code that they are given.
 const STANDARD_MODULES: &str = "antigravity ast base64 calendar compression.zlib dis encodings.rot_13 ensurepip gzip \
-    http.server idlelib inspect json json.tool locale mimetypes pickle pickletools platform pyclbr pydoc quopri random site \
+    http.server idlelib json json.tool locale mimetypes pickle pickletools platform pyclbr quopri random site \
     sqlite3 symtable sysconfig tabnanny tarfile this tokenize turtledemo uuid venv webbrowser xml zipapp zipfile";
 
 /// What the table says of a command, looked up when it is first asked for: rules ask over and over. It says nothing that
@@ -279,10 +279,18 @@ impl SimpleCommand {
 
     /// Whether a module of Python's own library is run, which is not what anybody here works on: `python -m json.tool`.
     pub fn runs_standard_module(&self) -> bool {
-        let mut words = self.known_arguments().skip_while(|word| *word != "-m").skip(1);
-        self.program == "python"
-            && !self.is_inline_code()
-            && words.next().is_some_and(|module| table::has(STANDARD_MODULES, module))
+        let Some(row) = self.row().filter(|_| self.program == "python") else { return false };
+        let mut words = self.arguments.iter().map(Word::text);
+        // After the program the words are its own.
+        while let Some(option) = words.next().filter(|word| word.starts_with('-')) {
+            if option == "-m" {
+                return words.next().is_some_and(|module| table::has(STANDARD_MODULES, module));
+            }
+            if row.takes_value(option) {
+                words.next();
+            }
+        }
+        false
     }
 
     /// Whether a summary of tests in the output can be from this command.

@@ -53,6 +53,8 @@ impl SimpleCommand {
                 verbs -= 1;
             } else if !is_sure || word.contains(['*', '?', '[', '{', '$', '~']) {
                 return None;
+            } else if row.is(Fact::NamesPackages) && !word.starts_with(['.', '/']) && !is_code_file(word) {
+                return None;
             } else {
                 let path = word.split("::").next().unwrap_or_default();
                 paths.push(path.strip_suffix("/...").unwrap_or(path));

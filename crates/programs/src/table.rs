@@ -272,6 +272,10 @@ pub(crate) enum Fact {
     StaysBelow,
     /// The value of an option with one letter may follow in the same word: `-pa`.
     JoinsValues,
+    /// What begins with neither `.` nor `/` is the name of a package, and no folder: `go test example.com/a`.
+    NamesPackages,
+    /// What it starts has folders of its own.
+    StartsInContainer,
 }
 
 /// One row.

@@ -76,16 +76,11 @@ impl TextsBefore<'_> {
 
     /// Whether the file on disk is all that changed, and it is known what it was before.
     fn is_comparable(self, file: &ChangedFile) -> bool {
-        let is_elsewhere = |how: &How| match how {
-            How::CommittedElsewhere | How::Unmerged | How::Arrived => true,
-            // What HEAD has then is the work of the turn.
-            How::Committed => self.baseline.is_none(),
-            How::Staged | How::Unstaged | How::Untracked | How::NoLongerDirty => false,
-        };
-        let has_two = [How::Staged, How::Unstaged].iter().all(|how| file.how.contains(how));
+        // What HEAD has then is the work of the turn.
+        let is_own_head = self.baseline.is_none() && file.how.contains(&How::Committed);
         matches!(file.change, Change::Modified | Change::Mode | Change::Added)
-            && !has_two
-            && !file.how.iter().any(is_elsewhere)
+            && !is_own_head
+            && gate::is_on_disk_alone(file)
     }
 
     fn texts(self, paths: &[&BytePath]) -> BTreeMap<BytePath, String> {

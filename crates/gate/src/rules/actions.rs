@@ -47,11 +47,6 @@ pub(crate) fn expectations<'a>(
     let demanded = demands(policy, changed);
     let usual: Vec<String> = demanded.iter().filter_map(|demand| usual_program(demand.action)).collect();
     for mut demand in demanded {
-        let at_any_time = Looking { usual: &usual, changed, work, after: After::Anything };
-        if let Some(earlier) = demand.leave_proven(policy, &at_any_time) {
-            found.push((Expectation { subject: demand, seen: Seen::Evidence(earlier) }, After::Anything));
-            continue;
-        }
         let after = match &demand.action.after {
             None => After::Anything,
             Some(id) => match found.iter().find(|(earlier, _)| &earlier.subject.action.id == id) {
@@ -64,6 +59,10 @@ pub(crate) fn expectations<'a>(
             },
         };
         let looking = Looking { usual: &usual, changed, work, after };
+        if let Some(earlier) = demand.leave_proven(policy, &looking) {
+            found.push((Expectation { subject: demand, seen: Seen::Evidence(earlier) }, After::Anything));
+            continue;
+        }
         let seen = match (demand.action.proof, work.repository()) {
             (Proof::Verification, Some(repository)) => looking.by_package(&mut demand, repository),
             (Proof::Installation, Some(repository)) => {
@@ -152,25 +151,37 @@ pub(crate) fn report(expectation: &Expectation<Demand<'_>>) -> Observation {
 }
 
 impl Demand<'_> {
-    /// Takes out the files whose present content was proven before; if that is all of them, what proved the last one.
+    /// Takes out the files whose present content was proven before; if that is all of them, what proved the last one. A run of
+    /// this turn that says more of them is noted, and nothing is asked for if there is none.
     fn leave_proven(&mut self, policy: &Policy, looking: &Looking<'_, '_>) -> Option<Evidence> {
         if policy.gate.turn_only || !self.action.is_about_content() {
             return None;
         }
         let mut last = None;
-        let Self { action, covers, proven, weaker, .. } = self;
-        covers.retain(|path| match looking.work.earlier_proof(path, &action.id) {
-            Some(earlier) if !looking.proves_more(action, path, earlier) => {
-                last = Some(Evidence { command: earlier.command.clone(), line: None });
-                let step = looking.strongest(path).map(Way::step);
-                let told = earlier.weak.zip(step).map(|(done, step)| weaker_verification(done, &step));
-                weaker.extend(told.filter(|told| !weaker.contains(told)));
-                proven.push(path.clone());
-                false
-            }
-            _ => true,
-        });
-        last.filter(|_| covers.is_empty())
+        for path in std::mem::take(&mut self.covers) {
+            let Some(earlier) = looking.work.earlier_proof(&path, &self.action.id) else {
+                self.covers.insert(path);
+                continue;
+            };
+            let strongest = looking.strongest(&path);
+            let before = Evidence { command: earlier.command.clone(), line: None };
+            let (evidence, weak) = match looking.stronger_proof(self.action, &path, earlier) {
+                Some((evidence, strength)) => {
+                    let most = strongest.and_then(|way| Strength::of(way.deed));
+                    let weak = Some(strength).filter(|strength| Some(*strength) < most);
+                    self.stand(BTreeSet::from([path]), &Seen::Evidence(evidence.clone()), weak);
+                    (evidence, weak)
+                }
+                None => {
+                    self.proven.push(path);
+                    (before, earlier.weak)
+                }
+            };
+            let told = weak.zip(strongest).map(|(done, way)| weaker_verification(done, &way.step()));
+            self.weaker.extend(told.filter(|told| !self.weaker.contains(told)));
+            last = Some(evidence);
+        }
+        last.filter(|_| self.covers.is_empty())
     }
 
     /// What was seen decides how the contents of the files stand. What is only reported is not asked of anybody. What has to be
@@ -302,28 +313,10 @@ impl Looking<'_, '_> {
         code: Option<&PackageCode<'_>>,
     ) -> (Seen, Option<Moment>) {
         let mut latest_like = None;
-        for Candidate { ran, objection, strength } in
-            candidates(action, self.usual, covers, code, self.work).into_iter().rev()
-        {
-            if action.proof == Proof::Verification
-                && strength.is_some()
-                && !own_code::is_about(ran.command, covers)
-            {
-                continue;
-            }
-            let objection = objection.or_else(|| {
-                let order = match self.after {
-                    After::Anything => None,
-                    After::Moment(moment) if ran.at > moment => None,
-                    _ => action.after.as_ref().map(|id| format!("it did not run after `{id}`")),
-                };
-                order.or_else(|| evidence::staleness(action, covers, self.changed, &ran, strength, self.work))
-            });
-            match objection {
-                None => {
-                    let command = ran.call.command.clone().unwrap_or_default();
-                    return (Seen::Evidence(Evidence { command, line: ran.call.line }), Some(ran.at));
-                }
+        for candidate in self.candidates(action, covers, code).into_iter().rev() {
+            let ran = &candidate.ran;
+            match self.objection(action, covers, &candidate) {
+                None => return (Seen::Evidence(candidate.evidence()), Some(ran.at)),
                 Some(why) => {
                     let like = Evidence { command: shown(ran.call), line: ran.call.line };
                     latest_like.get_or_insert(Seen::Ambiguous { like, why });
@@ -331,6 +324,38 @@ impl Looking<'_, '_> {
             }
         }
         (latest_like.unwrap_or(Seen::Nothing), None)
+    }
+
+    /// What the action asks for, as far as it can be about these files.
+    fn candidates(
+        &self,
+        action: &Action,
+        covers: &BTreeSet<String>,
+        code: Option<&PackageCode<'_>>,
+    ) -> Vec<Candidate<'_>> {
+        let mut found = candidates(action, self.usual, covers, code, self.work);
+        found.retain(|candidate| {
+            let verifies = action.proof == Proof::Verification && candidate.strength.is_some();
+            !verifies || own_code::is_about(candidate.ran.command, covers)
+        });
+        found
+    }
+
+    /// Why a candidate proves nothing of these files.
+    fn objection(
+        &self,
+        action: &Action,
+        covers: &BTreeSet<String>,
+        candidate: &Candidate<'_>,
+    ) -> Option<String> {
+        let Candidate { ran, objection, strength } = candidate;
+        let order = || match self.after {
+            After::Anything => None,
+            After::Moment(moment) if ran.at > moment => None,
+            _ => action.after.as_ref().map(|id| format!("it did not run after `{id}`")),
+        };
+        let staleness = || evidence::staleness(action, covers, self.changed, ran, *strength, self.work);
+        objection.clone().or_else(order).or_else(staleness)
     }
 
     /// The path of a changed file as its language shows in it.
@@ -471,20 +496,22 @@ impl Looking<'_, '_> {
         package.strongest(&PackageCode::of(package, self.code_path(path)).languages)
     }
 
-    /// Whether a run of this turn says more of a file than what proved its content before.
-    fn proves_more(&self, action: &Action, path: &str, earlier: &ProvenFile) -> bool {
-        let Some(weak) = earlier.weak else { return false };
-        let Some(package) = self.work.repository().and_then(|repository| repository.package_of(path)) else {
-            return false;
-        };
-        let (code, covers) = (PackageCode::of(package, path), BTreeSet::from([path.to_owned()]));
-        self.work.verifying_runs().iter().any(|run| {
-            run.strength > weak
-                && run.is_about(&code)
-                && run.objection().is_none()
-                && run.misses(&covers).is_none()
-                && self.is_fresh(action, &covers, run)
-        })
+    /// What proves more of a file than what proved its present content before.
+    fn stronger_proof(
+        &self,
+        action: &Action,
+        path: &str,
+        earlier: &ProvenFile,
+    ) -> Option<(Evidence, Strength)> {
+        let weak = earlier.weak?;
+        let package = self.work.repository()?.package_of(path)?;
+        let code = PackageCode::of(package, self.code_path(path));
+        let covers = BTreeSet::from([path.to_owned()]);
+        let candidates = self.candidates(action, &covers, Some(&code)).into_iter();
+        let stronger = candidates.filter(|candidate| candidate.strength > Some(weak));
+        let counts = |candidate: &Candidate<'_>| self.objection(action, &covers, candidate).is_none();
+        let best = stronger.filter(counts).max_by_key(|candidate| candidate.strength)?;
+        Some((best.evidence(), best.strength?))
     }
 
     /// By how much less than it has a package was verified, and what would verify more.
@@ -530,6 +557,13 @@ struct Candidate<'a> {
     objection: Option<String>,
     /// Of a run that verifies.
     strength: Option<Strength>,
+}
+
+impl Candidate<'_> {
+    fn evidence(&self) -> Evidence {
+        let command = self.ran.call.command.clone().unwrap_or_default();
+        Evidence { command, line: self.ran.call.line }
+    }
 }
 
 /// What the action asks for, in order, each with why it proves nothing whenever it ran.

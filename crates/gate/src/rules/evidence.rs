@@ -135,7 +135,7 @@ fn written_after(
         let is_future = work.stopped_at().is_some_and(|now| written.as_nanosecond() > now);
         !is_future
             && written.as_nanosecond() > ended.as_nanosecond() + slack
-            && !work.was_laid_out(written, ran.at)
+            && !work.was_laid_out(&file.path, written, ran.at)
     };
     let newer = changed.iter().filter(|file| covers.contains(&file.path)).find(is_newer);
     newer.map(|file| format!("`{}` was written after it", file.path))

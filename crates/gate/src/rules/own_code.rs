@@ -8,6 +8,7 @@ use contents::python_imports;
 use programs::repository::Repository;
 use programs::shell::{Attribution, SimpleCommand, Word};
 
+use super::printed::Printed;
 use super::verification::VerifyingRun;
 use crate::work::Work;
 
@@ -39,12 +40,14 @@ pub(super) fn is_about(command: &SimpleCommand, covers: &BTreeSet<String>) -> bo
     })
 }
 
-/// Why a run that may have failed unnoticed did not take place: what it should run is not there, and the turn did not remove
-/// it.
+/// Why a run that may have failed unnoticed did not take place: what it should run is not there, the turn did not remove
+/// it, and nothing that was printed shows that it ran.
 pub(super) fn objection(run: &VerifyingRun<'_>, work: &Work<'_>) -> Option<String> {
     let repository = work.repository().filter(|_| run.ran.command.attribution != Attribution::Decides)?;
     let file = missing_program(repository, run.ran.command, work.cwd())?;
-    (!work.was_edited(&file)).then(|| format!("there is no `{file}`"))
+    let recorded = run.ran.recorded;
+    let has_run = || Printed::of(recorded).tells_of_success(recorded);
+    (!work.was_edited(&file) && !has_run()).then(|| format!("there is no `{file}`"))
 }
 
 fn missing_program(repository: &Repository, command: &SimpleCommand, cwd: &str) -> Option<String> {

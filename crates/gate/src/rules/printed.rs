@@ -1,6 +1,8 @@
 //! What the output of a call says about how its runs ended.
 
 use outputs::{ErrorKind, Summary};
+use programs::Deed;
+use programs::shell::{Intents, SimpleCommand, Word};
 
 use crate::inputs::RecordedCall;
 
@@ -50,10 +52,16 @@ impl Printed {
 
     /// Whether tests ran, in the words of a runner or in others: `ok`, `all passed`.
     pub(crate) fn tells_of_tests(&self, recorded: &RecordedCall) -> bool {
-        const WORDS: [&str; 7] = ["pass", "passed", "passes", "ok", "success", "succeeded", "successful"];
-        let printed = recorded.call.snippet.as_deref().unwrap_or_default().to_lowercase();
-        let mut words = printed.split(|character: char| !character.is_alphanumeric());
-        self.tests().is_some() || words.any(|word| WORDS.contains(&word)) || printed.contains(['✓', '✔'])
+        self.tests().is_some() || speaks_of_success(recorded.call.snippet.as_deref().unwrap_or_default())
+    }
+
+    /// The same of tests, checks or builds, in other words than those that the command line itself prints:
+    /// `[ -f mypy.ini ] && mypy .; echo ok`.
+    pub(crate) fn tells_of_success(&self, recorded: &RecordedCall) -> bool {
+        let printed = recorded.call.snippet.as_deref().unwrap_or_default();
+        let commands = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
+        let is_own = |line: &&str| commands.iter().any(|command| may_have_echoed(command, line));
+        self.tests().is_some() || printed.lines().filter(|line| !is_own(line)).any(speaks_of_success)
     }
 
     /// A runner ran and found nothing to do, and nothing else went wrong.
@@ -74,5 +82,25 @@ impl Printed {
     /// Whether it tells of failures or errors.
     pub(crate) fn is_red(&self) -> bool {
         self.has_errors || matches!(self.summary, Some(Summary::Failed { .. }))
+    }
+}
+
+fn speaks_of_success(text: &str) -> bool {
+    const WORDS: [&str; 7] = ["pass", "passed", "passes", "ok", "success", "succeeded", "successful"];
+    let text = text.to_lowercase();
+    let mut words = text.split(|character: char| !character.is_alphanumeric());
+    words.any(|word| WORDS.contains(&word)) || text.contains(['✓', '✔'])
+}
+
+/// Whether `echo` or `printf` may have printed this line.
+fn may_have_echoed(command: &SimpleCommand, line: &str) -> bool {
+    if command.deed() != Deed::Prints {
+        return false;
+    }
+    let words = command.arguments.iter().map(Word::text).skip_while(|word| word.starts_with('-'));
+    let text = words.collect::<Vec<_>>().join(" ");
+    match text.split_once(['$', '`', '\\', '%']) {
+        None => line.trim() == text.trim(),
+        Some((known, _)) => !known.trim().is_empty() && line.trim_start().starts_with(known.trim()),
     }
 }

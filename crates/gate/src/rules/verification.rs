@@ -473,18 +473,18 @@ fn by_output(
         Some(Summary::Failed { .. }) => Showed::Red,
         Some(Summary::NoTestsRan) => Showed::Nothing("no tests ran".to_owned()),
         None if may_not_have_run => Showed::Nothing(mask.to_string()),
-        None if command.may_be_skipped && told != Some(Told::Succeeded) => {
-            let text = recorded.call.snippet.as_deref().unwrap_or_default();
-            match command.says_it_is_done(text) {
-                true => Showed::Green,
-                false => Showed::Nothing(Mask::Conditional.to_string()),
-            }
-        }
         None if printed.not_started => Showed::Nothing("it did not start".to_owned()),
         None if Printed::says_killed(recorded, &command.program) => {
             Showed::Nothing("it was killed".to_owned())
         }
         None if printed.has_errors => Showed::Red,
+        None if command.may_be_skipped && told != Some(Told::Succeeded) => {
+            let text = recorded.call.snippet.as_deref().unwrap_or_default();
+            match command.says_it_is_done(text) || printed.tells_of_success(recorded) {
+                true => Showed::Green,
+                false => Showed::Nothing(Mask::Conditional.to_string()),
+            }
+        }
         None => Showed::Green,
     }
 }

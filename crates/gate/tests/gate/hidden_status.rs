@@ -188,6 +188,7 @@ fn a_runner_that_came_to_no_end_proves_nothing() {
             ("pytest -q; git log", "commit 1\n…\ncommit 9", GREEN),
             ("pytest 2>&1 | tail -3", "Results (0.03s):\n       3 passed", GREEN),
             ("pytest -q 2>&1 | tail -3", "1 xfailed in 0.02s", GREEN),
+            ("pytest -q 2>&1 | tee out.txt > /dev/null; grep -c FAILED out.txt; echo done", "0\ndone", GREEN),
         ],
     );
 }
@@ -205,11 +206,20 @@ fn a_run_behind_a_silent_condition_needs_its_own_summary() {
             ("cd tests 2>/dev/null && pytest -q; true", "", "hold"),
             ("while false; do pytest -q; done", "", "hold"),
             ("[ -f mypy.ini ] && mypy .; true", "", "hold"),
+            ("[ -f mypy.ini ] && mypy .; echo \"all ok\"", "all ok", "hold"),
+            ("[ -f mypy.ini ] && mypy .; echo \"ok in $PWD\"", "ok in /repo", "hold"),
+            ("[ -f mypy.ini ] && mypy .; printf 'passed\\n'", "passed", "hold"),
             ("[ -f setup.cfg ] && pytest -q; echo done", "2 passed in 0.01s\ndone", GREEN),
             ("cd tests 2>/dev/null && pytest -q 2>&1 | tail -3", "2 passed in 0.01s", GREEN),
             ("cd app && mypy . | tail -3", "", ONLY_BUILT),
             ("cd app 2>/dev/null && mypy . | tail -3", "", ONLY_BUILT),
             ("cd app 2>/dev/null && mypy .; echo \"exit: $?\"", "exit: 0", ONLY_BUILT),
+            (
+                "[ -f mypy.ini ] && mypy .; echo done",
+                "Success: no issues found in 4 source files\ndone",
+                ONLY_BUILT,
+            ),
+            ("[ -f ruff.toml ] && ruff check .; echo ok", "All checks passed!\nok", ONLY_BUILT),
             ("source venv/bin/activate && mypy .; echo", "", ONLY_BUILT),
             ("make build && mypy . | tail; echo", "", ONLY_BUILT),
         ],
@@ -223,6 +233,26 @@ fn a_run_behind_a_silent_condition_needs_its_own_summary() {
             ("[ -f Cargo.toml ] && cargo check; echo", "    Finished `dev` profile", ONLY_BUILT),
         ],
     );
+    // What it shows as broken is broken, in another turn's stead too.
+    for (command, output) in [
+        ("[ -f mypy.ini ] && mypy .; true", "app/a.py:3: error: Name \"x\" is not defined  [name-defined]"),
+        (
+            "cd app 2>/dev/null && pytest | grep FAILED; true",
+            "FAILED tests/test_a.py::test_x - assert 1 == 2",
+        ),
+    ] {
+        let green = printed("pytest", PYTEST_PASSED);
+        let calls = vec![write("app/a.py"), green, printed(command, output)];
+        let verdict = judge(&policy(PYTHON), &in_repository(python(), calls, &["app/a.py"]));
+        assert_eq!(brief(&verdict), "hold +unresolved-error", "{command}");
+    }
+    let green = printed("npx jest", "Tests:       3 passed, 3 total");
+    let broken = printed(
+        "cd web 2>/dev/null && npx tsc --noEmit; echo done",
+        "a.ts(3,4): error TS2304: Cannot find name 'x'.\ndone",
+    );
+    let turn = in_repository(node(), vec![write("src/a.ts"), green, broken], &["src/a.ts"]);
+    assert_eq!(brief(&judge(&policy(NODE), &turn)), "hold +unresolved-error");
     // Nor does it settle what was red.
     let turn = |last: Call| vec![write("app/a.py"), failed("pytest -q", 1, PYTEST_FAILED), last];
     table(
@@ -258,6 +288,17 @@ fn a_status_that_echo_prints_is_known() {
             ("pytest -q 2>&1 | tail -3; echo \"exit ${PIPESTATUS[0]}\"", "done\nexit 0", GREEN),
         ],
     );
+    // A number that something else printed is none.
+    for (command, output) in [
+        ("pytest -q > log 2>&1; echo $? > rc; wc -l < log", "13"),
+        ("pytest -q > log 2>&1 || echo $?; wc -l < log", "13"),
+        ("if [ -f pytest.ini ]; then pytest > log; else echo \"none ($?)\"; fi", "none (1)"),
+        ("case $1 in a) pytest > log;; *) echo \"none ($?)\";; esac", "none (1)"),
+    ] {
+        let calls = vec![write("app/a.py"), printed("pytest", PYTEST_PASSED), printed(command, output)];
+        let verdict = judge(&policy(PYTHON), &in_repository(python(), calls, &["app/a.py"]));
+        assert_eq!(brief(&verdict), GREEN, "{command}");
+    }
     // Tests that could not be run were not red.
     for (code, expected) in [
         (1, "hold +unresolved-error +weaker-verification"),

@@ -88,10 +88,20 @@ fn content_that_was_only_run_is_not_proven_as_if_it_had_been_tested() {
         told(&python, &later),
         "notify: [checkstone] The changes were only run — `pytest` would verify more"
     );
+    // More than it had does not ask for more than it had.
+    let after = policy(&format!("{PYTHON}\n[action.python-tests]\nafter = \"setup\"\n{SETUP}"));
+    let mut later = turn(vec![printed("pytest", PYTEST_PASSED)]);
+    later.ledger.proven = vec![ProvenFile { weak: Some(Strength::Ran), ..proven("a.py") }];
+    assert_eq!(brief(&judge(&after, &later)), "notify +weaker-verification");
+    later.calls = turn(vec![ran("make setup"), printed("pytest", PYTEST_PASSED)]).calls;
+    let verdict = judge(&after, &later);
+    assert_eq!((brief(&verdict).as_str(), weak(&verdict)), ("notify", vec![None]));
     // Older versions recorded no such thing.
     let old = r#"{"path": "a.py", "action": "python-tests", "command": "pytest -q"}"#;
     assert_eq!(serde_json::from_str::<ProvenFile>(old).unwrap(), proven("a.py"));
 }
+
+const SETUP: &str = "[action.setup]\nsay = \"Run `make setup`\"\nevidence = [\"make setup\"]";
 
 #[test]
 fn what_a_run_covers_is_proven_and_what_fails_takes_proof_back() {

@@ -76,6 +76,11 @@ fn a_module_of_the_standard_library_is_not_the_program_that_is_worked_on() {
             ("python -m shop.cart", RUN),
             ("python -m flask run", RUN),
             ("python -m cProfile shop/cart.py", RUN),
+            ("python train.py -m random", RUN),
+            ("python -W error -m json.tool a.json", HELD),
+            // These import what they are given.
+            ("python -m inspect shop.cart", RUN),
+            ("python -m pydoc shop.cart", RUN),
         ],
     );
 }
@@ -97,8 +102,25 @@ fn a_program_that_is_not_there_did_not_run() {
             // Its status says that it ran: something took it away.
             ("python nope.py", RUN),
             ("touch nope.py; python nope.py; rm nope.py", RUN),
+            // In a container it lies elsewhere.
+            ("docker compose exec -T web python nope.py | tail -5", RUN),
+            ("docker compose exec -T web sh -c 'python nope.py | tail -5'", RUN),
+            ("ddev exec python nope.py | tail -5", RUN),
         ],
     );
+    // Its output shows that it was there.
+    let django = Repository { missing: vec!["manage.py".to_owned()], ..python() };
+    let tested = |command: &str, output: &str| {
+        let calls = vec![write("shop/cart.py"), printed(command, output)];
+        brief(&judge(&policy(PYTHON), &in_repository(django.clone(), calls, &["shop/cart.py"])))
+    };
+    const PASSED: &str = "Ran 42 tests in 1.204s\n\nOK";
+    for launcher in ["docker compose exec -T web ", "cd backend 2> /dev/null; ", ""] {
+        let command = format!("{launcher}python manage.py test 2>&1 | tail -5");
+        assert_eq!(tested(&command, PASSED), "notify", "{command}");
+    }
+    let echoed = tested("python manage.py check 2> /dev/null; echo ok", "ok");
+    assert_eq!(echoed, "hold python-tests +missing-action");
 }
 
 /// A program that changed a file with the same means earlier is not the one that ran now.
@@ -147,6 +169,7 @@ fn tests_in_another_folder_are_not_those_of_the_change() {
         ("go test ./a ./b", "notify"),
         ("go test ./...", "notify"),
         ("go test ./e2e", "notify"),
+        ("go test example.com/me/shop/b/...", "notify"),
     ];
     said(GO, &go, &["b/b.go"], &rows);
     // Nobody tests `model` but those that use it.

@@ -70,6 +70,9 @@ fn content_that_the_run_may_not_have_seen_is_judged_by_order_and_times() {
         let calls = vec![code("one", "two"), between, tested(), ran("git checkout -q -")];
         assert_eq!(judged(calls.clone(), "two"), "hold", "{calls:?}");
     }
+    // What a program does that nobody knows is not known either.
+    let calls = vec![code("one", "two"), ran("./swap.sh"), tested(), ran("./swap.sh back")];
+    assert_eq!(judged(calls, "two"), "hold");
     // The texts are not known: a file that was written by a command.
     let calls = vec![ran("echo x >> a.py"), tested(), ran("git stash -q; git stash pop -q")];
     assert_eq!(judged(calls, "two"), "hold");
@@ -94,6 +97,9 @@ fn touch_changes_nothing() {
     assert_eq!(judged(calls, "unknown"), "notify");
     let calls = vec![ran("echo x >> a.py"), tested(), ran("touch a.py; python fix.py")];
     assert_eq!(judged(calls, "unknown"), "hold");
+    // What was written meanwhile is not what was touched.
+    let calls = vec![ran("echo x >> a.py"), tested(), ran("touch b.py")];
+    assert_eq!(judged(calls, "unknown"), "hold");
 }
 
 /// The executable bit is nothing that tests could judge; an action with commands of its own is asked for.
@@ -102,6 +108,12 @@ fn a_change_of_the_mode_alone_needs_no_proof() {
     let mode = ChangedFile { change: Change::Mode, how: vec![How::Unstaged], ..changed("tools/a.py") };
     let turn = with_files(vec![ran("chmod +x tools/a.py")], vec![mode.clone()]);
     assert_eq!(brief(&judge(&policy(PYTHON), &turn)), "pass");
+    // What a branch has that was left again is more than its mode, and so is what lies in the index alone.
+    for how in [vec![How::CommittedElsewhere, How::Unstaged], vec![How::Staged, How::Unstaged]] {
+        let more = ChangedFile { how, ..mode.clone() };
+        let turn = with_files(vec![ran("chmod +x tools/a.py")], vec![more]);
+        assert_eq!(brief(&judge(&policy(PYTHON), &turn)), "hold python-tests");
+    }
     let other = with_files(vec![ran("chmod +x tools/a.py")], vec![mode, changed("b.py")]);
     assert_eq!(brief(&judge(&policy(PYTHON), &other)), "hold python-tests");
 }

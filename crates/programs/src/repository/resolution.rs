@@ -61,7 +61,10 @@ pub(super) fn path_from_root(
     cwd: &str,
     path: &str,
 ) -> Option<String> {
-    match Resolution::new(repository).place(&command.directory, cwd) {
+    let resolution = Resolution::new(repository);
+    let place = resolution.place(&command.directory, cwd);
+    match resolution.in_folder_of_option(command, &place) {
+        _ if command.is_elsewhere => None,
         Place::At(folder) | Place::Outside(folder) => repository.relative(&one_spelling(&folder, path)),
         Place::Unknown => None,
     }
@@ -505,6 +508,7 @@ impl<'a> Resolution<'a> {
     ) -> Option<Covered> {
         let is_confined = command.row().is_some_and(|row| row.is(Fact::StaysBelow))
             && self.depth == 0
+            && !command.is_elsewhere
             && command.deed_done() == Some(Deed::Tests);
         let (Place::At(base) | Place::Outside(base)) = place else { return None };
         let is_confined = is_confined && !self.repository.is_way_in(command, base);

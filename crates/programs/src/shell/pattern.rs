@@ -39,7 +39,7 @@ impl Pattern {
         {
             return Err(not_simple());
         }
-        let Peeled::Command { words, .. } = wrapper::peel(words) else { return Err(not_simple()) };
+        let (Peeled::Command { words, .. }, _) = wrapper::peel(words) else { return Err(not_simple()) };
         let mut words = words.iter().map(Word::text);
         let program = base_name(words.next().ok_or_else(not_simple)?).to_owned();
         let words = subcommand::scripts_by_name(table::find(&program), words.collect());

@@ -42,6 +42,7 @@ pub(crate) fn commands(command: &str, folder: Directory) -> Result<Vec<SimpleCom
         guarded: Vec::new(),
         captured: Vec::new(),
         reprinted: Vec::new(),
+        left_out: 0,
     };
     let whole = walk.sequence(&nodes.iter().collect::<Vec<_>>(), &stripped, Tested::No)?;
     Ok(walk.finish(whole.subshell(false)))
@@ -70,6 +71,8 @@ struct Shell {
     directory: Directory,
     output: Output,
     hides_errors: bool,
+    /// What starts here may see other folders.
+    is_elsewhere: bool,
     functions: HashMap<String, Rc<Node>>,
     /// What `$?` and `${PIPESTATUS[0]}` stand for, and the variables that keep them.
     status: Status,
@@ -106,6 +109,7 @@ impl Default for Shell {
             directory: Directory::Start,
             output: Output::Shown,
             hides_errors: false,
+            is_elsewhere: false,
             functions: HashMap::new(),
             status: Status::unknown(),
             first_of_pipe: Status::unknown(),
@@ -130,6 +134,8 @@ struct Walk {
     captured: Vec<usize>,
     /// Commands that print what others had printed, with those.
     reprinted: Vec<(usize, Vec<usize>)>,
+    /// How many things around what is walked now may have left it out: branches, loops, the right side of `||`.
+    left_out: usize,
 }
 
 type Walked = Result<Flow, NotUnderstood>;
@@ -148,6 +154,7 @@ impl Walk {
                 Attribution::Masked(mask.unwrap_or(Mask::Conditional))
             };
             command.suspect = explained && whole.failure.suspects.contains(&index);
+            command.tells = command.tells.take().filter(|_| command.output == Output::Shown);
         }
         for range in &self.guarded {
             // It ran if anything of it provably did.
@@ -175,6 +182,14 @@ impl Walk {
                 read_later.extend(command.reads.iter().cloned());
             }
         }
+    }
+
+    /// Walks what may be left out.
+    fn perhaps<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
+        self.left_out += 1;
+        let result = inner(self);
+        self.left_out -= 1;
+        result
     }
 
     fn strict(&self, tested: Tested) -> bool {

@@ -13,7 +13,6 @@ pub(crate) enum Peeled {
     Command {
         words: Vec<Word>,
         mask: Option<Mask>,
-        chosen: Chosen,
     },
     Script {
         text: String,
@@ -40,6 +39,8 @@ pub(crate) struct Chosen {
     pub(crate) folder: Option<Word>,
     /// `pnpm --filter web exec …`
     pub(crate) packages: Vec<String>,
+    /// In a container, and behind a launcher that nobody knows.
+    pub(crate) is_elsewhere: bool,
 }
 
 /// Words with which programs say that they start what follows: `doppler run`, `aws-vault exec`.
@@ -58,11 +59,18 @@ pub(crate) fn is_installed(path: &str) -> bool {
 const MOST_WRAPPERS: usize = 16;
 
 /// Takes one wrapper after the other off.
-pub(crate) fn peel(mut words: Vec<Word>) -> Peeled {
-    let (mut mask, mut chosen) = (None, Chosen::default());
+pub(crate) fn peel(words: Vec<Word>) -> (Peeled, Chosen) {
+    let mut chosen = Chosen::default();
+    (peel_noting(words, &mut chosen), chosen)
+}
+
+fn peel_noting(mut words: Vec<Word>, chosen: &mut Chosen) -> Peeled {
+    let mut mask = None;
     for _ in 0..MOST_WRAPPERS {
         let Some(row) = words.first().and_then(|word| table::find(base_name(word.text()))) else {
-            match unknown_launcher(&words) {
+            let started = unknown_launcher(&words);
+            chosen.is_elsewhere |= started.is_some();
+            match started {
                 Some(Started::At(inner)) => _ = words.drain(..inner),
                 Some(Started::CommandLine(text)) if mask.is_none() => {
                     return Peeled::Script { text, errexit: false, pipefail: false };
@@ -73,7 +81,7 @@ pub(crate) fn peel(mut words: Vec<Word>) -> Peeled {
         };
         let inner = match row.launches {
             Launches::Script => match shell(&words) {
-                Some(Peeled::Command { words, .. }) => return Peeled::Command { words, mask, chosen },
+                Some(Peeled::Command { words, .. }) => return Peeled::Command { words, mask },
                 Some(script) if mask.is_none() => return script,
                 _ => break,
             },
@@ -83,7 +91,7 @@ pub(crate) fn peel(mut words: Vec<Word>) -> Peeled {
             }
             Launches::PerFile => match find(words) {
                 Ok(per_file) => return per_file,
-                Err(words) => return Peeled::Command { words, mask, chosen },
+                Err(words) => return Peeled::Command { words, mask },
             },
             Launches::WithArguments => xargs(row, &mut words, &mut mask),
             Launches::CommandLine(options) => match command_line(options, &words) {
@@ -113,11 +121,12 @@ pub(crate) fn peel(mut words: Vec<Word>) -> Peeled {
         }
         words.drain(..inner + assignments);
     }
-    Peeled::Command { words, mask, chosen }
+    Peeled::Command { words, mask }
 }
 
 impl Chosen {
     fn note(&mut self, row: &Program, own: &[Word]) {
+        self.is_elsewhere |= row.is(Fact::StartsInContainer);
         let mut words = own.iter().peekable();
         while let Some(word) = words.next() {
             let text = word.text();
@@ -196,6 +205,7 @@ fn starts_runner(words: &[Word]) -> bool {
         shows_end: false,
         may_be_skipped: false,
         tells: None,
+        is_elsewhere: false,
         edits: Touched::default(),
         reads: Vec::new(),
         meaning: KnownMeaning::default(),
@@ -386,7 +396,7 @@ fn shell(words: &[Word]) -> Option<Peeled> {
     match words.get(at..) {
         Some([script, ..]) if script.text() != "-" => {
             let words = words.get(at..).unwrap_or_default().to_vec();
-            Some(Peeled::Command { words, mask: None, chosen: Chosen::default() })
+            Some(Peeled::Command { words, mask: None })
         }
         _ => Some(Peeled::ScriptFromInput { words: words.to_vec(), errexit }),
     }

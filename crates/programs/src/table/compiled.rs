@@ -9,7 +9,7 @@ use super::Program;
 
 programs! {
     "go" => Other {
-        grammar: Subcommand, folder: "-C", facts: &[CompilesTests, StaysBelow], prints: &[Go],
+        grammar: Subcommand, folder: "-C", facts: &[CompilesTests, StaysBelow, NamesPackages], prints: &[Go],
         valued: "-run -bench -count -timeout -tags -coverprofile -coverpkg -cpu -parallel -skip -p -o",
         idle: "-c -list -list= -run=^$ -run=NONE -run=XXX -n -h -help",
         uses: &[

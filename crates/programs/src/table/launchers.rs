@@ -1,5 +1,6 @@
 //! Programs that only start what follows them: bounds of time and rights, environments, secrets, versions, containers.
 
+use super::Fact::StartsInContainer;
 use super::Grammar::*;
 use super::Launches::{self, Rest};
 use super::{Deed, LAUNCH, Launch, Program, after};
@@ -41,18 +42,18 @@ programs! {
     "docker" => Other {
         grammar: Subcommand,
         valued: "--context -H -f --file -p --project-name --profile --project-directory --env-file",
-        uses: &[("ps images logs inspect info version", Deed::Looks)], shows: "logs compose/logs",
+        uses: &[("ps images logs inspect info version", Deed::Looks)], shows: "logs compose/logs", facts: &[StartsInContainer],
         launches: Rest(&[inside("compose/exec"), inside("compose/run"), inside("exec"), inside("run")]),
     }
     "kubectl" | "oc" => Other {
         grammar: Subcommand, launches: Launches::After("--"), uses: &[("get describe logs config explain top version", Deed::Looks)],
-        shows: "logs",
+        shows: "logs", facts: &[StartsInContainer],
     }
     // Our own: what it refuses or finds says nothing about the code.
     "checkstone" => Looks { launches: Launches::After("--") }
-    "podman" => Other { launches: Rest(&[inside("exec"), inside("run")]) }
+    "podman" => Other { launches: Rest(&[inside("exec"), inside("run")]), facts: &[StartsInContainer] }
     "docker-compose" => Other {
-        launches: Rest(&[inside("exec"), inside("run")]),
+        launches: Rest(&[inside("exec"), inside("run")]), facts: &[StartsInContainer],
         valued: "-f --file -p --project-name --profile --project-directory --env-file",
     }
     "bundle" => Other { launches: Rest(&[after("exec", "")]), uses: &[("install update", Deed::Installs)] }

@@ -285,6 +285,10 @@ fn l8_a_run_of_tests_is_about_the_folders_that_it_was_given() {
             ("pytest lib/*", &["Tests pytest <lib/*> [.]"]),
             ("make t", &["Tests pytest <lib> [.,jobs]"]),
             ("./scripts/verify.sh", &["Tests pytest [.]"]),
+            // A container has folders of its own, and a launcher that nobody knows may have.
+            ("cd lib && docker compose exec -T web pytest", &["Tests pytest [.]"]),
+            ("docker run --rm -w /app/lib web sh -c 'pytest lib'", &["Tests pytest <lib> [.,jobs]"]),
+            ("cd lib && ddev exec pytest", &["Tests pytest [.]"]),
         ],
     );
     let go = repository(&[("go.mod", "module x\n"), ("a/a_test.go", ""), ("b/b_test.go", "")]);
@@ -301,6 +305,11 @@ fn l8_a_run_of_tests_is_about_the_folders_that_it_was_given() {
             ("go test -coverprofile out ./...", &["Tests go <out> <./...> [.]"]),
             ("go test ./integration/...", &["Tests go <./integration/...> [.]"]),
             ("go test --unknown ./a", &["Tests go <./a> [.]"]),
+            ("go test a/a_test.go", &["Tests go <a/a_test.go> [.]"]),
+            // A package by its import path, wherever that lies.
+            ("go test x/b/...", &["Tests go <x/b/...> [.]"]),
+            ("go test ./a example.com/me/x/b", &["Tests go <./a> <example.com/me/x/b> [.]"]),
+            ("cd a && go test all", &["Tests go <all> [.]"]),
         ],
     );
     let mixed = repository(&[
@@ -310,6 +319,28 @@ fn l8_a_run_of_tests_is_about_the_folders_that_it_was_given() {
         ("py/test_a.py", ""),
     ]);
     check(&mixed, &[("node --test js", &["Tests node <--test js> [js not py of .]"])]);
+}
+
+/// The program that an interpreter is given, if it is known where it lies.
+#[test]
+fn a_program_lies_where_its_interpreter_looks_for_it() {
+    let repository = monorepo();
+    for (command, expected) in [
+        ("python app.py", Some("app.py")),
+        ("cd packages/api && node lib/check.js | tail", Some("packages/api/lib/check.js")),
+        ("bun --cwd packages/api run check.ts | tail", Some("packages/api/check.ts")),
+        ("cd \"$X\" && python app.py", None),
+        ("docker compose exec -T web python app.py", None),
+        ("docker compose exec -T web sh -c 'python app.py'", None),
+        ("kubectl exec web -- python app.py", None),
+        ("ddev exec python app.py", None),
+        ("timeout 5 python app.py", Some("app.py")),
+    ] {
+        let intents = Intents::read(command);
+        let mut files =
+            intents.commands().iter().filter_map(|command| repository.program_file(command, "/r"));
+        assert_eq!(files.next().as_deref(), expected, "{command}");
+    }
 }
 
 #[test]

@@ -59,6 +59,7 @@ fn the_end_of_an_output_goes_through_tail() {
         ("pytest | grep passed", false),
         ("pytest | tail -5 | grep passed", false),
         ("pytest | tail -5 > log", false),
+        ("pytest | tee log > /dev/null; grep -c FAILED log", false),
         ("pytest", false),
     ] {
         let found = programs(command, |command| command.shows_end && command.program == "pytest");
@@ -108,6 +109,18 @@ fn an_exit_status_is_told_of_those_that_it_is_of() {
         ("pytest > log; rc=$?; tail log; echo \"rc=$rc\"", told("rc=", "", &[0], &[0])),
         ("pytest > log; rc=$?; tail log; echo \"rc=${rc}\"", told("rc=", "", &[0], &[0])),
         ("pytest || echo \"failed: $?\"", told("failed: ", "", &[0], &[0])),
+        ("if pytest; then echo fine; else echo \"failed: $?\"; fi", told("failed: ", "", &[0], &[0])),
+        ("if pytest; then echo \"exit: $?\"; fi", told("exit: ", "", &[0], &[0])),
+        // A number alone may be another's if this one was not printed.
+        ("pytest || echo $?", None),
+        ("pytest && echo $?", None),
+        ("if pytest; then echo $?; fi", None),
+        ("for a in b; do pytest; echo $?; done", None),
+        ("pytest; echo \"exit: $?\" > rc", None),
+        // The other branch is not what ran before.
+        ("if grep -q x a; then pytest; else echo \"none ($?)\"; fi", told("none (", ")", &[0], &[0])),
+        ("case $a in b) pytest;; *) echo \"none ($?)\";; esac", None),
+        ("make; case $a in b) pytest;; *) echo \"made: $?\";; esac", told("made: ", "", &[0], &[0])),
         ("pytest; echo $rc", None),
         ("pytest; echo \"$name: $?\"", None),
         ("[[ -f a ]]; echo $?", None),

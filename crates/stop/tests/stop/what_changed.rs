@@ -246,9 +246,19 @@ fn comments_in_a_file_that_was_dirty_before_are_compared_with_what_it_held() {
 
 #[test]
 fn the_executable_bit_alone_needs_no_proof() {
-    let mut story = Story::begun();
-    story.run("chmod +x calc.py");
-    assert_eq!(story.stop(), "passes: no action is required for these changes");
+    for (command, expected) in [
+        ("chmod +x calc.py", "passes: no action is required for these changes"),
+        ("chmod +x calc.py; git commit -qam mode", "passes: no action is required for these changes"),
+        (
+            "echo 'x = 1' >> calc.py; git commit -qam code; git checkout -q -b elsewhere HEAD~1; chmod +x calc.py",
+            HOLDS,
+        ),
+        ("echo 'x = 1' >> calc.py; git add -A; git show HEAD:calc.py > calc.py; chmod +x calc.py", HOLDS),
+    ] {
+        let mut story = Story::begun();
+        story.run(command);
+        assert_eq!(story.stop(), expected, "{command}");
+    }
 }
 
 /// L9: the shell's folder at the stop decides nothing.

@@ -76,7 +76,10 @@ impl Walk {
         for (index, (node, next_operator)) in parts.iter().enumerate() {
             let tested = if index + 1 < parts.len() { Tested::Yes } else { tested };
             let first = self.found.len();
-            let flow = self.node(node, stripped, tested)?;
+            let flow = match index {
+                0 => self.node(node, stripped, tested)?,
+                _ => self.perhaps(|walk| walk.node(node, stripped, tested))?,
+            };
             if is_silent && operator == Some(ListOperator::And) {
                 self.guarded.push(first..self.found.len());
             }
@@ -179,7 +182,7 @@ impl Walk {
                     }
                 }
             }
-            passes_end &= range.iter().all(keeps_end);
+            passes_end &= range.iter().all(|command| keeps_end(command) && command.output != Output::Hidden);
             passes = if lets_through && !hidden && passes != Output::Hidden {
                 Output::Filtered
             } else {
@@ -212,10 +215,13 @@ impl Walk {
         let condition = self.condition(condition, stripped)?;
         let first = self.found.len();
         let before = self.shell.directory.clone();
-        let then_flow = self.node(then_body, stripped, tested)?;
+        let statuses = self.statuses();
+        let then_flow = self.perhaps(|walk| walk.node(then_body, stripped, tested))?;
         let after_then = std::mem::replace(&mut self.shell.directory, before);
+        // What the other branch left is not what ran before this one.
+        (self.shell.status, self.shell.first_of_pipe) = statuses;
         let else_flow = match else_body {
-            Some(body) => self.node(body, stripped, tested)?,
+            Some(body) => self.perhaps(|walk| walk.node(body, stripped, tested))?,
             None => Flow::neutral(),
         };
         if self.shell.directory != after_then {
@@ -223,6 +229,11 @@ impl Walk {
         }
         self.mask_from(first, Mask::Conditional);
         Ok(condition.branch(then_flow, else_flow))
+    }
+
+    /// What `$?` and `${PIPESTATUS[0]}` stand for now.
+    fn statuses(&self) -> (Status, Status) {
+        (self.shell.status.clone(), self.shell.first_of_pipe.clone())
     }
 
     pub(super) fn case(
@@ -235,12 +246,14 @@ impl Walk {
         let before = self.shell.directory.clone();
         let mut whole: Option<Flow> = None;
         let mut has_default = false;
+        let statuses = self.statuses();
         for CasePattern { patterns, body, .. } in patterns {
             has_default |= patterns
                 .iter()
                 .any(|pattern| matches!(&pattern.kind, NodeKind::Word { value, .. } if value == "*"));
+            (self.shell.status, self.shell.first_of_pipe) = statuses.clone();
             let branch = match body {
-                Some(body) => self.node(body, stripped, tested)?,
+                Some(body) => self.perhaps(|walk| walk.node(body, stripped, tested))?,
                 None => Flow::neutral(),
             };
             whole = Some(match whole {
@@ -259,7 +272,7 @@ impl Walk {
     pub(super) fn loop_body(&mut self, body: &Node, stripped: &Stripped<'_>, tested: Tested) -> Walked {
         let first = self.found.len();
         let before = self.shell.directory.clone();
-        let flow = self.node(body, stripped, tested)?;
+        let flow = self.perhaps(|walk| walk.node(body, stripped, tested))?;
         if self.shell.directory != before {
             self.shell.directory = Directory::Unknown;
         }

@@ -137,16 +137,33 @@ impl Walk {
         stripped: &Stripped<'_>,
         tested: Tested,
     ) -> Walked {
-        let strict = self.strict(tested);
-        let output = effect.output.unwrap_or(self.shell.output);
         let Some(name) = words.first().map(|word| word.text().to_owned()) else {
             return Ok(Flow::neutral());
         };
         if let Some(function) = self.shell.functions.get(&name).cloned() {
             return self.call(&function, words.into_iter().skip(1).collect(), effect, stripped, tested);
         }
-        let (mask, inner) = match wrapper::peel(words) {
-            Peeled::Command { words, mask, chosen } => (mask, Inner::Words(words, chosen)),
+        let outer = self.shell.is_elsewhere;
+        let peeled = wrapper::peel(words);
+        self.shell.is_elsewhere |= peeled.1.is_elsewhere;
+        let flow = self.run_peeled(peeled, captured, effect, body, stripped, tested);
+        self.shell.is_elsewhere = outer;
+        flow
+    }
+
+    fn run_peeled(
+        &mut self,
+        (peeled, chosen): (Peeled, Chosen),
+        captured: Vec<usize>,
+        effect: Redirections,
+        body: &str,
+        stripped: &Stripped<'_>,
+        tested: Tested,
+    ) -> Walked {
+        let strict = self.strict(tested);
+        let output = effect.output.unwrap_or(self.shell.output);
+        let (mask, inner) = match peeled {
+            Peeled::Command { words, mask } => (mask, Inner::Words(words, chosen)),
             Peeled::Script { text, errexit, pipefail } => (None, Inner::Script { text, errexit, pipefail }),
             Peeled::ScriptFromInput { words, errexit } if !body.is_empty() => {
                 drop(words);
@@ -292,6 +309,7 @@ impl Walk {
             shows_end: false,
             may_be_skipped: false,
             tells: None,
+            is_elsewhere: self.shell.is_elsewhere,
             edits: effect.edits,
             reads: effect.reads,
             meaning: KnownMeaning::default(),
