@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Two packages, each with tests of its own.
-pub(crate) const FILES: [&str; 3] = ["api/one.py", "api/two.py", "web/three.py"];
+/// Two packages, each with tests of its own; in the first one, a folder has tests of its own again.
+pub(crate) const FILES: [&str; 3] = ["api/one.py", "api/inner/two.py", "web/three.py"];
 
 /// Of each file a number that stands for its content.
 pub(crate) type Contents = [usize; FILES.len()];
@@ -16,22 +16,39 @@ pub(crate) type Version = (usize, usize);
 pub(crate) enum Tested {
     All,
     Api,
+    /// A folder of a package.
+    ApiInner,
     Web,
 }
 
 impl Tested {
+    pub(crate) const ANY: [Self; 4] = [Self::All, Self::Api, Self::ApiInner, Self::Web];
     const PACKAGES: [Self; 2] = [Self::Api, Self::Web];
 
-    fn has(self, file: usize) -> bool {
+    /// From the root.
+    pub(crate) fn folder(self) -> &'static str {
         match self {
-            Self::All => true,
-            Self::Api => FILES[file].starts_with("api/"),
-            Self::Web => FILES[file].starts_with("web/"),
+            Self::All => "",
+            Self::Api => "api",
+            Self::ApiInner => "api/inner",
+            Self::Web => "web",
         }
     }
 
+    fn has(self, file: usize) -> bool {
+        FILES[file].starts_with(self.folder())
+    }
+
     fn includes(self, other: Self) -> bool {
-        self == Self::All || self == other
+        other.folder().starts_with(self.folder())
+    }
+
+    /// Whether what failed says something against the file: it may be used by what was tested.
+    fn is_about(self, file: usize) -> bool {
+        match self {
+            Self::ApiInner => Self::Api.has(file),
+            _ => self.has(file),
+        }
     }
 }
 
@@ -223,7 +240,7 @@ impl Model {
         let red = |files: &[Version]| {
             let mut found = BTreeSet::new();
             for run in span.unsettled() {
-                let concerned = files.iter().copied().filter(|(file, _)| run.tested.has(*file));
+                let concerned = files.iter().copied().filter(|(file, _)| run.tested.is_about(*file));
                 let concerned: Vec<Version> = concerned.collect();
                 if concerned.iter().all(|(file, _)| !span.is_edited_after(*file, run.at)) {
                     found.extend(concerned);
@@ -231,7 +248,8 @@ impl Model {
             }
             found
         };
-        let is_covered = |package: Tested, files: &[Version]| {
+        // Some run has seen all of these.
+        let is_covered = |files: &[Version], tested: &[Tested]| {
             let is_fresh = |at: usize| {
                 let is_stale = |one: &Version| {
                     let is_written_after = span.is_edited_after(one.0, at) || written[one.0] > at;
@@ -239,7 +257,10 @@ impl Model {
                 };
                 !files.iter().any(is_stale)
             };
-            let counts = |run: &&Run| !run.is_away && !span.is_red(run) && run.tested.includes(package);
+            let has_all = |run: &Run| files.iter().all(|(file, _)| run.tested.has(*file));
+            let counts = |run: &&Run| {
+                tested.contains(&run.tested) && !run.is_away && !span.is_red(run) && has_all(run)
+            };
             span.runs.iter().filter(counts).any(|run| is_fresh(run.at))
         };
         let mut judgement = Judgement::default();
@@ -248,9 +269,16 @@ impl Model {
             for package in Tested::PACKAGES {
                 let mut open: Vec<Version> = files.iter().copied().filter(|one| package.has(one.0)).collect();
                 open.retain(|one| !self.proven.contains(one));
-                let is_proven = is_covered(package, &open);
-                judgement.is_open |= is_asked && !is_proven && !open.is_empty();
-                for one in open.into_iter().filter(|one| !red.contains(one)) {
+                // They stand or fall together, but for what the tests of its own folder have seen.
+                let is_alone = |one: &Version| is_covered(&[*one], &[Tested::ApiInner]);
+                let (alone, together): (Vec<Version>, Vec<Version>) = match is_covered(&open, &Tested::ANY) {
+                    true => (Vec::new(), open),
+                    false => open.into_iter().partition(is_alone),
+                };
+                let is_proven = is_covered(&together, &Tested::ANY);
+                judgement.is_open |= is_asked && !is_proven && !together.is_empty();
+                judgement.proven.extend(alone.into_iter().filter(|one| !red.contains(one)));
+                for one in together.into_iter().filter(|one| !red.contains(one)) {
                     if is_proven { &mut judgement.proven } else { &mut judgement.unproven }.insert(one);
                 }
             }

@@ -94,8 +94,9 @@ impl World {
         for package in ["api", "web"] {
             let manifest = format!("[project]\nname = \"{package}\"\nversion = \"1.0.0\"\n");
             sandbox.write(root.join(package).join("pyproject.toml"), manifest);
-            let test = root.join(package).join("tests/test_all.py");
-            sandbox.write(test, "def test_all():\n    assert True\n");
+        }
+        for test in ["api/test_one.py", "api/inner/test_two.py", "web/tests/test_all.py"] {
+            sandbox.write(root.join(test), "def test_all():\n    assert True\n");
         }
         sandbox.write(root.join("checkstone.toml"), POLICY);
         sandbox.git(&root, &["init", "--quiet", "--initial-branch=main", "--template="]);
@@ -242,7 +243,7 @@ impl<'w> Story<'w> {
         self.clock += 1;
         let session = numbers.below(SESSIONS.len());
         let (file, content) = (numbers.below(FILES.len()), numbers.below(CONTENTS));
-        let tested = [Tested::All, Tested::Api, Tested::Web][numbers.below(3)];
+        let tested = Tested::ANY[numbers.below(Tested::ANY.len())];
         let tree = self.sessions[session].tree;
         let deed = match (numbers.below(20), self.sessions[session].is_open()) {
             (0..=5, true) => self.edit(session, file, content),
@@ -316,10 +317,9 @@ impl<'w> Story<'w> {
     }
 
     fn run_tests(&mut self, session: usize, tested: Tested, is_green: bool) -> Option<String> {
-        let command = match tested {
-            Tested::All => "pytest",
-            Tested::Api => "cd api && pytest",
-            Tested::Web => "cd web && pytest",
+        let command = match tested.folder() {
+            "" => "pytest".to_owned(),
+            folder => format!("cd {folder} && pytest"),
         };
         let result = match is_green {
             true => "===== 3 passed in 0.01s =====",
@@ -422,11 +422,7 @@ impl<'w> Story<'w> {
 
     /// A person runs the tests through `prove`.
     fn prove(&mut self, tree: usize, tested: Tested) -> Option<String> {
-        let folder = match tested {
-            Tested::All => self.roots[tree].clone(),
-            Tested::Api => self.roots[tree].join("api"),
-            Tested::Web => self.roots[tree].join("web"),
-        };
+        let folder = self.roots[tree].join(tested.folder());
         match &self.world.program {
             Some(_) => {
                 let mut command = self.checkstone(tree, &["prove", "--", "pytest"]);
