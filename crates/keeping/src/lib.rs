@@ -2,6 +2,7 @@
 //! [`push`] sends the branch, [`NotesRef`] adds to notes, and [`snapshot`] keeps the whole working tree under private refs and brings it back. What
 //! only reads, and the way to git, is in `changes`.
 
+mod abandoned;
 mod acting;
 mod added;
 pub mod commit;

@@ -173,12 +173,8 @@ impl<'a> Pushing<'a> {
         let target = format!("{id}:{}", self.plan.destination);
         let mut arguments = vec!["-c", "push.followTags=false", "-c", "credential.interactive=false", "push"];
         arguments.extend(["--porcelain", self.submodules, &self.plan.remote, &target]);
-        let trace = HookTrace::new(&self.plan.repository);
-        let traced = trace.as_ref().map(HookTrace::variable);
-        let git = traced.map_or_else(|| self.git.clone(), |(name, path)| self.git.with(name, path));
-        // A hook that hangs does so again, and the remote has nothing to do with it.
-        let is_in_hook = || trace.as_ref().is_some_and(HookTrace::is_in_hook);
-        self.converse_with(&git, &arguments, &is_in_hook).map(|(answer, _)| answer)
+        let new_trace = || HookTrace::new(&self.plan.repository);
+        self.converse_traced(&arguments, &new_trace).map(|(answer, _)| answer)
     }
 
     /// Gets what the remote's branch has, without touching a ref: its commit.
@@ -236,21 +232,25 @@ impl<'a> Pushing<'a> {
 
     /// Talks to the remote, again where it may help. Ends well, or as `Behind`.
     fn converse(&self, arguments: &[&str]) -> PushStep<(RemoteAnswer, Vec<u8>)> {
-        self.converse_with(&self.git, arguments, &|| false)
+        self.converse_traced(arguments, &|| None)
     }
 
-    fn converse_with(
+    /// The same, with an account of each attempt.
+    fn converse_traced(
         &self,
-        git: &ActingGit,
         arguments: &[&str],
-        is_in_hook: &dyn Fn() -> bool,
+        new_trace: &dyn Fn() -> Option<HookTrace>,
     ) -> PushStep<(RemoteAnswer, Vec<u8>)> {
         let mut pauses = self.limits.pauses.iter();
         loop {
+            let trace = new_trace();
+            let traced = trace.as_ref().map(HookTrace::variable);
+            let git = traced.map_or_else(|| self.git.clone(), |(name, path)| self.git.with(name, path));
             let left = self.deadline.saturating_duration_since(Instant::now());
             let ended = match git.within(left.min(self.limits.attempt)).end(arguments, b"") {
                 Ok(ended) => Ok(ended),
-                Err(Error::TimedOut { limit, .. }) if is_in_hook() => {
+                // A hook that hangs does so again, and the remote has nothing to do with it.
+                Err(Error::TimedOut { limit, .. }) if trace.as_ref().is_some_and(HookTrace::is_in_hook) => {
                     let limit = text::duration_in_words(limit);
                     let reason = format!("the hook `pre-push` took longer than {limit} and was stopped");
                     return Err(PushOutcome::Failed { reason });

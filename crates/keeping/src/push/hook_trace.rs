@@ -1,21 +1,24 @@
 //! Whether a push that took too long was waiting for the user's own pre-push hook: git's own account of what it started and
 //! what has ended. A hook and a remote that does not answer look the same from outside.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt as _;
+use std::io::Read as _;
 use std::path::PathBuf;
 
 use changes::Repository;
 use serde::Deserialize;
+use tempfile::TempDir;
 
-/// The hook comes at the beginning; what git calls inside it is noted too.
-const LONGEST: usize = 1 << 20;
+use crate::abandoned;
 
-/// The file that git writes its account to. It has no name, since the address of the remote is in it, so that nothing of it stays
-/// if we are killed: git opens it as a file of ours.
+const PREFIX: &str = "checkstone-push-";
+
+/// The hook comes at the beginning; what git calls inside it is noted too. Of a longer one nobody knows the end.
+const LONGEST: u64 = 1 << 20;
+
+/// The file that git writes its account of one push to. It lies in a folder of its own, since what a hook has left running may
+/// call git long after the push: with the folder gone, that git has nothing to open and makes nothing.
 pub(super) struct HookTrace {
-    file: File,
-    path: PathBuf,
+    folder: TempDir,
 }
 
 /// One line of it.
@@ -29,23 +32,25 @@ struct TraceEvent {
 }
 
 impl HookTrace {
-    /// `None` if there is no room for it, or if this system does not let git open it; then it is not known what a push was
-    /// waiting for.
+    /// `None` if there is no room for it; then it is not known what a push was waiting for.
     pub(super) fn new(repository: &Repository) -> Option<Self> {
-        let file = tempfile::tempfile_in(&repository.git_dir).ok()?;
-        let path = machine::path_of_open_file(&file)?;
-        Some(Self { file, path })
+        abandoned::folder_in(&repository.git_dir, PREFIX).ok().map(|folder| Self { folder })
     }
 
-    pub(super) fn variable(&self) -> (&'static str, &PathBuf) {
-        ("GIT_TRACE2_EVENT", &self.path)
+    pub(super) fn variable(&self) -> (&'static str, PathBuf) {
+        ("GIT_TRACE2_EVENT", self.file())
     }
 
     /// Whether the pre-push hook was started and has not ended.
     pub(super) fn is_in_hook(&self) -> bool {
-        let mut text = vec![0; LONGEST];
-        let read = self.file.read_at(&mut text, 0).unwrap_or_default();
-        is_in_hook(text.get(..read).unwrap_or_default())
+        let mut text = Vec::new();
+        let file = fs_err::File::open(self.file());
+        let read = file.and_then(|file| file.take(LONGEST + 1).read_to_end(&mut text));
+        read.is_ok_and(|length| length as u64 <= LONGEST) && is_in_hook(&text)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.path().join("events")
     }
 }
 
@@ -76,5 +81,21 @@ not json
         let ended = format!("{start}{{\"event\":\"child_exit\",\"sid\":\"a\",\"child_id\":1}}\n");
         assert!(!is_in_hook(ended.as_bytes()));
         assert!(!is_in_hook(b""));
+    }
+
+    #[test]
+    fn of_a_trace_that_is_too_long_nothing_is_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().to_owned();
+        let repository = Repository { root: root.clone(), git_dir: root.clone(), common_dir: root.clone() };
+        let trace = HookTrace::new(&repository).unwrap();
+        assert!(!trace.is_in_hook());
+        let start = r#"{"event":"child_start","sid":"a","child_id":1,"hook_name":"pre-push"}"#;
+        fs_err::write(trace.file(), start).unwrap();
+        assert!(trace.is_in_hook());
+        fs_err::write(trace.file(), format!("{start}\n{}", "\n".repeat(1 << 20))).unwrap();
+        assert!(!trace.is_in_hook());
+        drop(trace);
+        assert_eq!(root.read_dir().unwrap().count(), 0);
     }
 }

@@ -1,10 +1,12 @@
 //! Pushes to real remotes: a folder, a server over HTTP, and servers that refuse, ask or stay silent.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use ::sandbox::redacted;
+use ::sandbox::{redacted, wait_for_file};
 
 use change_set::BytePath;
 use changes::Repository;
@@ -229,22 +231,80 @@ fn the_pre_push_hook_may_refuse() {
     assert_eq!(remote_head(&sandbox), before);
 }
 
+/// What is directly in the git folder.
+fn git_folder(sandbox: &Sandbox) -> BTreeSet<OsString> {
+    fs_err::read_dir(sandbox.repo.join(".git")).unwrap().map(|entry| entry.unwrap().file_name()).collect()
+}
+
+/// Pushes with longer and longer attempts, until one of them lasts into the hook, which notes that it was started; the last
+/// outcome, and how long an attempt it took.
+fn pushed_into_hook(sandbox: &Sandbox, mut prepare: impl FnMut()) -> (PushOutcome, Duration) {
+    let mut attempt = Duration::from_millis(500);
+    loop {
+        attempt *= 2;
+        prepare();
+        let outcome = pushed(sandbox, &PushLimits { attempt, ..limits() });
+        if sandbox.root().join("started").exists() {
+            return (outcome, attempt);
+        }
+    }
+}
+
+const HANGING_HOOK: &str = "echo started >>../started; git status >/dev/null; exec sleep 600";
+
+/// The hook was called once, and it is the hook that took so long.
+fn assert_hook_is_named(sandbox: &Sandbox, (outcome, attempt): (PushOutcome, Duration)) {
+    let limit = text::duration_in_words(attempt);
+    let reason = format!("the hook `pre-push` took longer than {limit} and was stopped");
+    assert_eq!(outcome, PushOutcome::Failed { reason });
+    assert_eq!(fs_err::read_to_string(sandbox.root().join("started")).unwrap(), "started\n");
+}
+
 /// A hook that hangs is not blamed on the remote, and not tried again: it would take as long.
 #[test]
 fn a_hanging_pre_push_hook_is_named_and_stopped_once() {
     let sandbox = with_remote();
     let before = remote_head(&sandbox);
     saved(&sandbox, "notes", "x\n");
-    commits::hook(&sandbox, "pre-push", "echo started >>../started; git status >/dev/null; exec sleep 600");
-    let short = PushLimits { attempt: Duration::from_millis(1500), ..limits() };
-    let outcome = pushed(&sandbox, &short);
-    let wanted = "the hook `pre-push` took longer than 1.5 s and was stopped".to_owned();
-    assert_eq!(outcome, PushOutcome::Failed { reason: wanted });
-    assert_eq!(fs_err::read_to_string(sandbox.root().join("started")).unwrap(), "started\n");
+    commits::hook(&sandbox, "pre-push", HANGING_HOOK);
+    let files = git_folder(&sandbox);
+    assert_hook_is_named(&sandbox, pushed_into_hook(&sandbox, || {}));
     assert_eq!(remote_head(&sandbox), before);
-    let left = fs_err::read_dir(sandbox.repo.join(".git/checkstone")).unwrap().flatten();
-    let left: Vec<_> = left.filter(|entry| entry.file_name().to_string_lossy().contains("trace")).collect();
-    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(git_folder(&sandbox), files);
+}
+
+/// The same after an attempt that the remote refused before there was a hook.
+#[test]
+fn a_hook_that_hangs_at_a_later_attempt_is_named() {
+    let sandbox = with_remote();
+    saved(&sandbox, "notes", "x\n");
+    commits::hook(&sandbox, "pre-push", HANGING_HOOK);
+    let mut server = None;
+    let ended = pushed_into_hook(&sandbox, || {
+        let overloaded = server.insert(Server::start(&sandbox.root(), Manner::Overloaded(1)));
+        sandbox.git(&["remote", "set-url", "origin", &overloaded.url("")]);
+    });
+    assert_hook_is_named(&sandbox, ended);
+    assert!(server.unwrap().requests.load(Ordering::SeqCst) > 1);
+}
+
+/// What a hook leaves running may call git when the push is long over: its account of that goes nowhere.
+#[test]
+fn git_in_the_background_of_a_hook_writes_into_no_file_of_ours() {
+    let sandbox = with_remote();
+    saved(&sandbox, "notes", "x\n");
+    let waiting = "while [ ! -e ../go ]; do sleep 0.01; done; git version; echo done >../done";
+    commits::hook(&sandbox, "pre-push", &format!("({waiting}) >/dev/null 2>&1 </dev/null &"));
+    let files = git_folder(&sandbox);
+    let outcome = pushed(&sandbox, &limits());
+    assert!(matches!(outcome, PushOutcome::Pushed { .. }), "{outcome:?}");
+    assert_eq!(git_folder(&sandbox), files);
+    // Whatever number a file of the push had, one of these has it now.
+    let ours: Vec<_> = (0..64).map(|_| tempfile::tempfile().unwrap()).collect();
+    fs_err::write(sandbox.root().join("go"), "").unwrap();
+    wait_for_file(&sandbox.root().join("done"));
+    assert!(ours.iter().all(|file| file.metadata().unwrap().len() == 0));
+    assert_eq!(git_folder(&sandbox), files);
 }
 
 /// `git push` refuses where the upstream has another name, unless the user's `push.default` says which of the two it is.
