@@ -15,6 +15,7 @@
 //! - External diffs, text conversions, signatures and pagers are no part of the plumbing formats that we ask for.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -210,6 +211,13 @@ impl RunningGit {
     /// The process itself, for a caller that asks and reads in turns.
     pub fn child(&mut self) -> &mut BoundedChild {
         &mut self.child
+    }
+
+    /// Its stdout, for a caller that reads by itself and without these bounds.
+    pub fn take_stdout(&mut self) -> Result<File, Error> {
+        let no_pipe =
+            || Error::Read { command: self.command.clone(), source: io::ErrorKind::BrokenPipe.into() };
+        self.child.take_stdout().ok_or_else(no_pipe)
     }
 
     /// What git wrote to stdout, once it has ended well.

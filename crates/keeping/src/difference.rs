@@ -11,6 +11,13 @@ pub struct Version {
     pub id: String,
 }
 
+impl Version {
+    /// A commit of a repository inside: a submodule, or one that only lies there.
+    pub(crate) fn is_of_repository(&self) -> bool {
+        self.mode == "160000"
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     pub path: BytePath,
@@ -33,6 +40,11 @@ impl Difference {
     /// One side or both do not hold what is or was there.
     pub fn is_unknown(&self) -> bool {
         self.old.is_none() && self.new.is_none()
+    }
+
+    /// Whether there is or was a repository.
+    pub(crate) fn is_of_repository(&self) -> bool {
+        [&self.old, &self.new].into_iter().flatten().any(Version::is_of_repository)
     }
 
     /// What git wrote with `--raw -z`.

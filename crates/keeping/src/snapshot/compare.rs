@@ -2,9 +2,11 @@
 //! beside the user's, in which nothing is written.
 //!
 //! What a side could not save is in its tree as HEAD has it, or not at all. So it is named beside the differences, and
-//! counts as one: nobody may take a file for unchanged that nobody has read.
+//! counts as one: nobody may take a file for unchanged that nobody has read. Nor for new, gone or changed: how the trees
+//! differ there says nothing of it.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::Path;
 
 use change_set::BytePath;
@@ -16,7 +18,7 @@ use super::restore::LeaveAlone;
 use super::scratch::{self, Scratch};
 use super::submodule_snapshot::{joined, paths_inside};
 use super::{Snapshot, SnapshotError, Snapshots};
-use crate::difference::Difference;
+use crate::difference::{Difference, Version};
 
 #[derive(Clone, Copy, Debug)]
 pub enum Side<'a> {
@@ -61,6 +63,17 @@ struct ComparedSide {
     left_out: Vec<LeftOut>,
     /// The submodules that are there now.
     submodules: Vec<BytePath>,
+}
+
+impl ComparedSide {
+    /// Of the repository's own objects.
+    fn of_commit(commit: &str, left_out: &[LeftOut]) -> Self {
+        Self { commit: commit.to_owned(), scratch: None, left_out: left_out.to_vec(), submodules: Vec::new() }
+    }
+
+    fn paths_left_out(&self) -> BTreeSet<&BytePath> {
+        self.left_out.iter().filter_map(|left| left.path.as_ref()).collect()
+    }
 }
 
 /// The same side inside of a submodule.
@@ -114,12 +127,21 @@ impl ComparedPair<'_> {
         inner
     }
 
-    fn on_neither(&self) -> impl Iterator<Item = &BytePath> {
-        let paths = |side: &'_ ComparedSide| -> BTreeSet<BytePath> {
-            side.left_out.iter().filter_map(|left| left.path.clone()).collect()
+    fn on_neither(&self) -> BTreeSet<BytePath> {
+        let (old, new) = (self.old.paths_left_out(), self.new.paths_left_out());
+        old.intersection(&new).copied().cloned().collect()
+    }
+
+    /// Those differences that are between what was there, and those that are only between the trees: a side left the path out.
+    fn known_and_unknown(&self, differences: Vec<Difference>) -> (Vec<Difference>, Vec<Difference>) {
+        let (old, new) = (self.old.paths_left_out(), self.new.paths_left_out());
+        // Of a repository inside, the commit is known.
+        let holds = |left_out: &BTreeSet<&BytePath>, path: &BytePath, version: &Option<Version>| {
+            !left_out.contains(path) || version.as_ref().is_some_and(Version::is_of_repository)
         };
-        let new = paths(&self.new);
-        self.old.left_out.iter().filter_map(|left| left.path.as_ref()).filter(move |path| new.contains(path))
+        differences
+            .into_iter()
+            .partition(|one| holds(&old, &one.path, &one.old) && holds(&new, &one.path, &one.new))
     }
 }
 
@@ -132,9 +154,8 @@ impl Snapshots {
         paths: &[BytePath],
     ) -> Result<Comparison, SnapshotError> {
         let pair = self.compared_pair(old, new)?;
-        let mut files = self.differences_of(&pair.old, &pair.new, paths)?;
-        let (mut left_out, mut on_neither) =
-            (Vec::new(), pair.on_neither().cloned().collect::<BTreeSet<_>>());
+        let (mut files, _) = pair.known_and_unknown(self.differences_of(&pair.old, &pair.new, paths)?);
+        let (mut left_out, mut on_neither) = (Vec::new(), pair.on_neither());
         for InnerPair { path, inside, old, new } in &pair.inner {
             let Some(paths) = paths_inside(path, paths) else { continue };
             let found = inside.compare(old.side(), new.side(), &paths)?;
@@ -170,32 +191,46 @@ impl Snapshots {
         paths: &[BytePath],
         scratch: &Path,
     ) -> Result<Comparison, SnapshotError> {
-        self.planned_inside(Side::WorkingTree { scratch }, Side::Snapshot(snapshot), paths, scratch)
-    }
-
-    fn planned_inside(
-        &self,
-        now: Side<'_>,
-        then: Side<'_>,
-        paths: &[BytePath],
-        scratch: &Path,
-    ) -> Result<Comparison, SnapshotError> {
-        let pair = self.compared_pair(now, then)?;
-        let mut files = self.differences_of(&pair.old, &pair.new, paths)?;
-        let ignored = self.set_aside_ignored(&mut files, &pair.new.commit, scratch)?;
-        let (mut left_out, on_neither) = (Vec::new(), BTreeSet::new());
-        for InnerPair { path, inside, old, new } in &pair.inner {
-            let Some(paths) = paths_inside(path, paths) else { continue };
-            let found = inside.planned_inside(old.side(), new.side(), &paths, scratch)?;
+        let then = Side::Snapshot(snapshot);
+        let pair = self.compared_pair(Side::WorkingTree { scratch }, then)?;
+        let mut differences = self.differences_of(&pair.old, &pair.new, paths)?;
+        let ignored = self.set_aside_ignored(&mut differences, &snapshot.commit, scratch)?;
+        let (repositories, mut files): (Vec<_>, Vec<_>) =
+            differences.into_iter().partition(Difference::is_of_repository);
+        let stays = |path: BytePath, why: &LeaveAlone| LeftOut { path: Some(path), reason: why.to_string() };
+        let mut left_out: Vec<LeftOut> =
+            repositories.into_iter().map(|one| stays(one.path, &LeaveAlone::OwnRepository)).collect();
+        for InnerPair { path, inside, new, .. } in &pair.inner {
+            let (Some(paths), InnerSide::Snapshot(then)) = (paths_inside(path, paths), new) else { continue };
+            let found = inside.planned(then, &paths, scratch)?;
             let inner = found.files.into_iter();
             files.extend(inner.map(|inner| Difference { path: joined(path, &inner.path), ..inner }));
             left_out.extend(found.left_out.into_iter().map(|left| left.below(path)));
         }
+        let clean_then = pair.old.submodules.iter().filter(|path| !then.names(path));
+        for path in clean_then.filter(|path| paths_inside(path, paths).is_some()) {
+            let Some(not_saved) = self.changes_inside(path, scratch)? else { continue };
+            left_out.push(stays(path.clone(), &LeaveAlone::CleanSubmodule));
+            let not_saved = not_saved.into_iter().map(|left| left.below(path));
+            left_out
+                .extend(not_saved.filter(|left| left.path.as_ref() != Some(path) && left.is_about(paths)));
+        }
         let mut left_out = pair.left_out(left_out, paths);
         files.retain(|one| !left_out.iter().any(|left| left.path.as_ref() == Some(&one.path)));
-        let reason = LeaveAlone::IgnoredThen.to_string();
-        left_out.extend(ignored.into_iter().map(|path| LeftOut { path: Some(path), reason: reason.clone() }));
-        Ok(Comparison { files, left_out, on_neither })
+        left_out.extend(ignored.iter().map(|(path, why)| stays(path.clone(), why)));
+        Ok(Comparison { files, left_out, on_neither: BTreeSet::new() })
+    }
+
+    /// What of the changes in a submodule cannot be saved; `None` if there are none, or nobody may look.
+    fn changes_inside(&self, path: &BytePath, scratch: &Path) -> Result<Option<Vec<LeftOut>>, SnapshotError> {
+        let Ok(inside) = self.submodule(path) else { return Ok(None) };
+        let head = inside.git.run(&["rev-parse", "--verify", "--quiet", "HEAD"], &[]).unwrap_or_default();
+        let head = match String::from_utf8_lossy(head.trim_ascii()) {
+            none if none.is_empty() => inside.repository.object_format().empty_tree().into(),
+            commit => commit,
+        };
+        let found = inside.compare(Side::Commit(&head), Side::WorkingTree { scratch }, &[])?;
+        Ok((!found.files.is_empty() || !found.left_out.is_empty()).then_some(found.left_out))
     }
 
     /// What `compare` says, as a patch.
@@ -219,7 +254,8 @@ impl Snapshots {
         let [source, destination] = &prefixes;
         let how = ["-p", "--no-ext-diff", "--no-textconv", "--no-color", source, destination];
         let pair = self.compared_pair(old, new)?;
-        let mut text = self.diff_tree(&how, &pair.old, &pair.new, paths)?;
+        let (_, unknown) = pair.known_and_unknown(self.differences_of(&pair.old, &pair.new, paths)?);
+        let mut text = self.diff_tree(&how, &pair.old, &pair.new, &pathspecs(paths, &unknown))?;
         let mut left_out = Vec::new();
         for InnerPair { path, inside, old, new } in &pair.inner {
             let Some(paths) = paths_inside(path, paths) else { continue };
@@ -231,15 +267,11 @@ impl Snapshots {
     }
 
     fn compared(&self, side: Side<'_>) -> Result<ComparedSide, SnapshotError> {
-        let of_commit = |commit: &str, left_out: &[LeftOut]| ComparedSide {
-            commit: commit.to_owned(),
-            scratch: None,
-            left_out: left_out.to_vec(),
-            submodules: Vec::new(),
-        };
         match side {
-            Side::Snapshot(Snapshot { commit, facts, .. }) => Ok(of_commit(commit, &facts.left_out)),
-            Side::Commit(commit) => Ok(of_commit(commit, &[])),
+            Side::Snapshot(Snapshot { commit, facts, .. }) => {
+                Ok(ComparedSide::of_commit(commit, &facts.left_out))
+            }
+            Side::Commit(commit) => Ok(ComparedSide::of_commit(commit, &[])),
             Side::WorkingTree { scratch } => {
                 let scratch = Scratch::new(scratch, &self.repository)?;
                 let (commit, mut left_out) = scratch.take(self)?;
@@ -254,19 +286,29 @@ impl Snapshots {
     /// Both sides, with the submodules that may differ. One that is not here, or that a side does not have, shows the change
     /// of its commit only.
     fn compared_pair<'a>(&self, old: Side<'a>, new: Side<'a>) -> Result<ComparedPair<'a>, SnapshotError> {
-        let (old_side, new_side) = (self.compared(old)?, self.compared(new)?);
-        let mut paths: BTreeSet<&BytePath> = old_side.submodules.iter().chain(&new_side.submodules).collect();
+        let (mut old_side, mut new_side) = (self.compared(old)?, self.compared(new)?);
+        let mut paths: BTreeSet<BytePath> = BTreeSet::new();
+        paths.extend(old_side.submodules.iter().chain(&new_side.submodules).cloned());
         for side in [&old, &new] {
             let Side::Snapshot(snapshot) = side else { continue };
-            paths.extend(snapshot.facts.submodules.iter().map(|taken| &taken.path));
+            paths.extend(snapshot.facts.submodules.iter().map(|taken| taken.path.clone()));
         }
         let (mut inner, mut left_out) = (Vec::new(), Vec::new());
-        for path in paths.into_iter().cloned() {
+        for path in paths {
             let inside = match self.submodule(&path) {
                 Ok(inside) => inside,
-                Err(error) => {
-                    let reason = self.why_not_compared(&path, error, [old, new]);
-                    left_out.extend(reason.map(|reason| LeftOut { path: Some(path), reason }));
+                Err(error) if old.names(&path) || new.names(&path) => {
+                    left_out.push(LeftOut { path: Some(path), reason: error.to_string() });
+                    continue;
+                }
+                Err(_) => {
+                    for (side, compared) in [(old, &mut old_side), (new, &mut new_side)] {
+                        let Side::WorkingTree { scratch } = side else { continue };
+                        let reason = self.why_not_saved(&path, scratch);
+                        compared
+                            .left_out
+                            .extend(reason.map(|reason| LeftOut { path: Some(path.clone()), reason }));
+                    }
                     continue;
                 }
             };
@@ -282,20 +324,8 @@ impl Snapshots {
     }
 
     /// `None` if nothing is changed in this submodule, into which no snapshot may look.
-    fn why_not_compared(
-        &self,
-        path: &BytePath,
-        error: SnapshotError,
-        sides: [Side<'_>; 2],
-    ) -> Option<String> {
-        if sides.iter().any(|side| side.names(path)) {
-            return Some(error.to_string());
-        }
+    fn why_not_saved(&self, path: &BytePath, scratch: &Path) -> Option<String> {
         let repository = submodules::at(&self.repository, path)?;
-        let scratch = sides.into_iter().find_map(|side| match side {
-            Side::WorkingTree { scratch } => Some(scratch),
-            _ => None,
-        })?;
         match self.inside(repository).and_then(|inside| scratch::look(&inside, scratch)) {
             Ok(reading) if reading.is_clean() => None,
             Ok(_) => Some(SnapshotError::SubmoduleElsewhere { path: path.clone() }.to_string()),
@@ -320,7 +350,7 @@ impl Snapshots {
         let recorded =
             self.differences(ObjectFormat::of_id(commit).empty_tree(), commit, std::slice::from_ref(path))?;
         let recorded = recorded.into_iter().find_map(|one| one.new.filter(|_| one.path == *path));
-        let commit = recorded.filter(|version| version.mode == "160000").map(|version| version.id);
+        let commit = recorded.filter(Version::is_of_repository).map(|version| version.id);
         let is_there = |commit: &String| inside.git.run(&["cat-file", "-e", commit], &[]).is_ok();
         Ok(commit.filter(is_there).map(InnerSide::Commit))
     }
@@ -332,12 +362,7 @@ impl Snapshots {
         new: &str,
         paths: &[BytePath],
     ) -> Result<Vec<Difference>, Error> {
-        let side = |commit: &str| ComparedSide {
-            commit: commit.to_owned(),
-            scratch: None,
-            left_out: Vec::new(),
-            submodules: Vec::new(),
-        };
+        let side = |commit: &str| ComparedSide::of_commit(commit, &[]);
         self.differences_of(&side(old), &side(new), paths)
     }
 
@@ -347,7 +372,7 @@ impl Snapshots {
         new: &ComparedSide,
         paths: &[BytePath],
     ) -> Result<Vec<Difference>, Error> {
-        let output = self.diff_tree(&["-z", "--raw", "--no-abbrev"], old, new, paths)?;
+        let output = self.diff_tree(&["-z", "--raw", "--no-abbrev"], old, new, &pathspecs(paths, &[]))?;
         Difference::parse(&output)
     }
 
@@ -357,14 +382,25 @@ impl Snapshots {
         how: &[&str],
         old: &ComparedSide,
         new: &ComparedSide,
-        paths: &[BytePath],
+        paths: &[OsString],
     ) -> Result<Vec<u8>, Error> {
-        let command = ["--literal-pathspecs", "diff-tree", "-r", "--no-renames", "--no-commit-id"];
+        let command = ["diff-tree", "-r", "--no-renames", "--no-commit-id"];
         let sides = [old.commit.as_str(), &new.commit, "--"];
-        let mut arguments: Vec<&Path> = command.iter().chain(how).chain(&sides).map(Path::new).collect();
-        arguments.extend(paths.iter().map(BytePath::as_path));
+        let words = command.iter().chain(how).chain(&sides).map(OsString::from);
+        let arguments: Vec<OsString> = words.chain(paths.iter().cloned()).collect();
         let lent = [old, new].into_iter().filter_map(|side| side.scratch.as_ref());
         let git = self.git.with_objects_of(lent.map(Scratch::objects).collect());
         git.run(&arguments, &[])
     }
+}
+
+/// For git: these paths, or all of them, but not those of `except`.
+fn pathspecs(paths: &[BytePath], except: &[Difference]) -> Vec<OsString> {
+    let spec = |magic: &str, path: &BytePath| {
+        let mut spec = OsString::from(magic);
+        spec.push(path.as_path());
+        spec
+    };
+    let wanted = paths.iter().map(|path| spec(":(literal)", path));
+    wanted.chain(except.iter().map(|one| spec(":(exclude,literal)", &one.path))).collect()
 }

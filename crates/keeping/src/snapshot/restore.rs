@@ -23,7 +23,6 @@ use super::{SessionName, Snapshot, SnapshotError, SnapshotReason, Snapshots, Whi
 use crate::difference::{Difference, Version};
 use crate::working_tree::{PathKind, WorkingTree};
 
-const SUBMODULE: &str = "160000";
 const LINK: &str = "120000";
 
 /// Stands for what git could not look at, of which only its own words are known.
@@ -143,8 +142,8 @@ impl Snapshots {
         let mut work = Restoring { snapshots: self, before, modes, folder, blobs, restored };
         work.all(&differences);
         let mut restored = work.restored;
-        for path in ignored {
-            restored.skip(&path, LeaveAlone::IgnoredThen.to_string());
+        for (path, why) in ignored {
+            restored.skip(&path, why.to_string());
         }
         for SubmoduleSnapshot { path, .. } in &snapshot.facts.submodules {
             let Some(inside) = paths_inside(path, paths) else { continue };
@@ -190,8 +189,16 @@ impl Snapshots {
     }
 
     fn is_off(&self, key: &str) -> bool {
+        self.is_set_to(b"false", key)
+    }
+
+    pub(super) fn is_on(&self, key: &str) -> bool {
+        self.is_set_to(b"true", key)
+    }
+
+    fn is_set_to(&self, wanted: &[u8], key: &str) -> bool {
         let value = self.git.run(&["config", "--type=bool", "--get", key], &[]);
-        value.is_ok_and(|value| value.trim_ascii() == b"false")
+        value.is_ok_and(|value| value.trim_ascii() == wanted)
     }
 
     fn has(&self, snapshot: &Snapshot, path: &BytePath) -> Result<bool, SnapshotError> {
@@ -226,6 +233,8 @@ pub(super) enum LeaveAlone {
     IgnoredFile,
     #[error("the snapshot's own `.gitignore` files ignore it, so it may have been there")]
     IgnoredThen,
+    #[error("the snapshot's `{file}` is not here to be read, so it may have been there")]
+    PerhapsIgnoredThen { file: BytePath },
     #[error("a pipe, a socket or a device is in its place")]
     NoFile,
     #[error(transparent)]
@@ -242,11 +251,7 @@ pub(super) struct Blobs {
 impl Blobs {
     pub(super) fn start(snapshots: &Snapshots) -> Result<Self, SnapshotError> {
         let mut running = snapshots.git.start_with(&["cat-file", "--batch"], Stdio::piped())?;
-        let no_pipe = || changes::Error::Read {
-            command: "git cat-file".to_owned(),
-            source: io::ErrorKind::BrokenPipe.into(),
-        };
-        let answers = BufReader::new(running.child().take_stdout().ok_or_else(no_pipe)?);
+        let answers = BufReader::new(running.take_stdout()?);
         Ok(Self { answers, running })
     }
 
@@ -309,7 +314,7 @@ impl Restoring<'_> {
     fn one(&mut self, difference: &Difference) -> Result<(), LeaveAlone> {
         let path = &difference.path;
         let (old, new) = (difference.old.as_ref(), difference.new.as_ref());
-        if [old, new].into_iter().flatten().any(|version| version.mode == SUBMODULE) {
+        if difference.is_of_repository() {
             return Err(LeaveAlone::OwnRepository);
         }
         if let Some(reason) = why_left_out(self.before, path) {

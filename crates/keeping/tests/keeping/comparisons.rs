@@ -3,7 +3,7 @@
 
 use ::sandbox::redacted;
 use change_set::BytePath;
-use keeping::snapshot::{Comparison, Side};
+use keeping::snapshot::{Comparison, Side, Snapshot};
 
 use crate::sandbox::{Sandbox, text};
 use crate::snapshot_sandbox::new_snapshot;
@@ -68,6 +68,61 @@ fn what_a_side_could_not_save_is_unknown() {
     sandbox.git(&["checkout", "--quiet", "--", "a"]);
     let found = small().diff(Side::Snapshot(&ruined), now, &[]).unwrap();
     assert_eq!(found.iter().map(|one| one.path.to_string()).collect::<Vec<_>>(), ["a"]);
+}
+
+/// One side holds the file, and the other could not save it. So it is there, and nobody knows whether it differs.
+#[test]
+fn what_only_one_side_could_save_is_neither_new_nor_gone() {
+    let sandbox = Sandbox::new();
+    let small = || sandbox.snapshots().with_largest_file(1_000_000);
+    let scratch = sandbox.scratch();
+    let now = Side::WorkingTree { scratch: &scratch };
+    let compared = |snapshot: &Snapshot| {
+        let found = small().compare(Side::Snapshot(snapshot), now, &[]).unwrap();
+        let patch = small().patch(Side::Snapshot(snapshot), now, &[]).unwrap();
+        assert_eq!(patch.left_out, found.left_out);
+        let patch = String::from_utf8(patch.text).unwrap();
+        let patched = patch.lines().filter_map(|line| line.strip_prefix("diff --git a/"));
+        let patched = patched.map(|both| both.split(" b/").next().unwrap().to_owned()).collect::<Vec<_>>();
+        let files = found.files.iter().map(|one| format!("{} {}", one.change(), one.path));
+        (files.collect::<Vec<_>>(), patched)
+    };
+    let large = "x".repeat(2_000_000);
+    // One that git would take for a pattern, which the third one fits.
+    let (untracked, other) = ("big*.log", "big-2.log");
+    for path in [untracked, other] {
+        sandbox.write(path, "small\n");
+    }
+    let held = small().create(&new_snapshot("")).unwrap();
+    sandbox.write(untracked, &large);
+    sandbox.write("a", &large);
+    for path in ["b", other] {
+        sandbox.write(path, "changed\n");
+    }
+    let (files, patched) = compared(&held);
+    assert_eq!(files, ["modified b", "modified big-2.log", "unknown a", "unknown big*.log"]);
+    assert_eq!(patched, ["b", other]);
+    // The other way round.
+    let not_held = small().create(&new_snapshot("")).unwrap();
+    for path in [untracked, "a"] {
+        sandbox.write(path, "small again\n");
+    }
+    let (files, patched) = compared(&not_held);
+    assert_eq!((files, patched), (vec!["unknown a".to_owned(), format!("unknown {untracked}")], vec![]));
+}
+
+/// Of a repository inside, its commit is all that a snapshot has, and that is known.
+#[test]
+fn a_repository_inside_is_compared_by_its_commit() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["clone", "--quiet", ".", "inner"]);
+    let snapshot = sandbox.snapshots().create(&new_snapshot("")).unwrap();
+    assert_eq!(sandbox.changed_since(&sandbox.repo, &snapshot), [""; 0]);
+    let inner = sandbox.repo.join("inner");
+    sandbox.git_in(&inner, &["commit", "--quiet", "--allow-empty", "--message=inside"]);
+    assert_eq!(sandbox.changed_since(&sandbox.repo, &snapshot), ["modified inner"]);
+    fs_err::remove_dir_all(&inner).unwrap();
+    assert_eq!(sandbox.changed_since(&sandbox.repo, &snapshot), ["deleted inner"]);
 }
 
 /// C5: before the first commit, in both object formats.

@@ -290,6 +290,116 @@ fn what_was_ignored_then_is_not_removed_elsewhere_either() {
     }
 }
 
+/// Rules that are not the snapshot's own say nothing about what was there: what was added in spite of them is new.
+#[test]
+fn only_the_rules_in_the_snapshot_count() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitignore", "*.LOG\n");
+    sandbox.commit_all("rules");
+    let own_rules = sandbox.root().join("ignored everywhere");
+    fs_err::write(&own_rules, "mine\n").unwrap();
+    sandbox.git(&["config", "core.excludesFile", own_rules.to_str().unwrap()]);
+    fs_err::create_dir_all(sandbox.repo.join(".git/info")).unwrap();
+    fs_err::write(sandbox.repo.join(".git/info/exclude"), "here\n").unwrap();
+    let snapshot = sandbox.snapshot();
+    for path in ["mine", "here", "a.log"] {
+        sandbox.write(path, "added by force\n");
+        sandbox.git(&["add", "--force", path]);
+    }
+    // On a file system that does not tell letters of two sizes apart, neither do the rules.
+    sandbox.git(&["config", "core.ignoreCase", "true"]);
+    assert_eq!(
+        report(&sandbox, &snapshot),
+        ["removed here".to_owned(), "removed mine".to_owned(), format!("a.log: {IGNORED_THEN}")]
+    );
+    sandbox.git(&["config", "core.ignoreCase", "false"]);
+    assert_eq!(report(&sandbox, &snapshot), ["removed a.log"]);
+}
+
+/// A partial clone does not have every file, and nothing is fetched for a restore. Only the rules above what would be
+/// removed are read, and where these are not here, nothing is removed.
+#[test]
+fn a_restore_needs_no_rules_that_a_partial_clone_does_not_have() {
+    let mut sandbox = Sandbox::new();
+    sandbox.write(".gitignore", "*.log\n");
+    for folder in ["in", "out"] {
+        sandbox.write(&format!("{folder}/.gitignore"), &format!("{folder}.local\n"));
+    }
+    sandbox.commit_all("rules");
+    sandbox.git(&["config", "uploadpack.allowFilter", "true"]);
+    let clone = sandbox.root().join("clone");
+    let url = format!("file://{}", sandbox.repo.display());
+    sandbox.git(&["clone", "--quiet", "--filter=blob:none", "--sparse", &url, clone.to_str().unwrap()]);
+    sandbox.repo = clone;
+    sandbox.git(&["sparse-checkout", "set", "in"]);
+    let snapshot = sandbox.snapshots().create(&new_snapshot("")).unwrap();
+    for path in ["new", "a.log", "in/new", "in/in.local"] {
+        sandbox.write(path, "later\n");
+    }
+    sandbox.git(&["add", "--force", "a.log", "in/in.local"]);
+    assert_eq!(
+        report(&sandbox, &snapshot),
+        [
+            "removed in/new".to_owned(),
+            "removed new".to_owned(),
+            format!("a.log: {IGNORED_THEN}"),
+            format!("in/in.local: {IGNORED_THEN}"),
+        ]
+    );
+    undo(&sandbox);
+    assert_eq!(fs_err::read_to_string(sandbox.repo.join("in/new")).unwrap(), "later\n");
+    sandbox.write("out/deep/new", "later\n");
+    let unknown =
+        "out/deep/new: the snapshot's `out/.gitignore` is not here to be read, so it may have been there";
+    assert_eq!(
+        report(&sandbox, &snapshot),
+        [
+            "removed in/new".to_owned(),
+            "removed new".to_owned(),
+            format!("a.log: {IGNORED_THEN}"),
+            format!("in/in.local: {IGNORED_THEN}"),
+            unknown.to_owned(),
+        ]
+    );
+    assert!(sandbox.repo.join("out/deep/new").exists());
+}
+
+const CLEAN_THEN: &str =
+    "module: nothing was changed in this submodule when the snapshot was taken: current changes stay";
+const OWN_COMMIT: &str = "module: it is a repository of its own, which stays at its commit";
+
+/// A preview promises no change in a submodule that a restore leaves alone: `report` compares the two.
+#[test]
+fn a_preview_knows_that_a_submodule_stays() {
+    let sandbox = Sandbox::with_submodule();
+    let module = sandbox.repo.join("module");
+    let snapshot = sandbox.snapshot();
+    sandbox.write("module/a", "changed since\n");
+    assert_eq!(report(&sandbox, &snapshot), [CLEAN_THEN]);
+    sandbox.git_in(&module, &["commit", "--quiet", "--all", "--message=since"]);
+    assert_eq!(report(&sandbox, &snapshot), [OWN_COMMIT]);
+    sandbox.remove("module/b");
+    ::sandbox::make_pipe(module.join("b"));
+    let not_saved =
+        "module/b: its current state cannot be saved: it is neither a file nor a link nor a folder";
+    assert_eq!(report(&sandbox, &snapshot), [OWN_COMMIT, CLEAN_THEN, not_saved]);
+    let scratch = sandbox.scratch();
+    let planned = sandbox.snapshots().planned(&snapshot, &[BytePath::from("a")], &scratch).unwrap();
+    assert_eq!((planned.files, planned.left_out), (vec![], vec![]));
+}
+
+/// So does one that has come since.
+#[test]
+fn a_preview_knows_that_a_new_submodule_stays() {
+    let sandbox = Sandbox::new();
+    let snapshot = sandbox.snapshot();
+    sandbox.git(&["clone", "--quiet", ".", "module"]);
+    sandbox.git(&["add", "module"]);
+    assert_eq!(report(&sandbox, &snapshot), [OWN_COMMIT]);
+    sandbox.write("module/a", "changed\n");
+    assert_eq!(report(&sandbox, &snapshot), [OWN_COMMIT, CLEAN_THEN]);
+}
+
 /// HEAD stands in for what cannot be saved, so the trees are the same, and the files are not.
 #[test]
 fn what_cannot_be_saved_is_named_although_the_trees_are_the_same() {
