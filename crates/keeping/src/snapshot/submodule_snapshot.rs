@@ -6,7 +6,9 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::time::Duration;
 
 use change_set::BytePath;
@@ -21,7 +23,7 @@ use super::prune::is_older;
 use super::{Snapshot, SnapshotError, SnapshotReason, Snapshots, WhichWorktrees};
 use crate::difference::listed;
 
-const COMMIT_MODE: &str = "160000";
+const COMMIT_MODE: &[u8] = b"160000 ";
 
 /// The same as its bytes lie in the index.
 const COMMIT_MODE_BYTES: [u8; 4] = [0, 0, 0xe0, 0];
@@ -77,15 +79,23 @@ impl Snapshots {
         InnerRepositories { found: found.into_values().collect(), left_out }
     }
 
-    /// The paths that the index has as commits. Git is asked only if there may be one.
+    /// The paths that the index has as commits. Git is asked only if there may be one. The listing may be longer than what is
+    /// kept of other answers: of it, only these are.
     fn commits_in_index(&self) -> Result<Vec<BytePath>, Error> {
         if !index_bytes::has(&self.repository.git_dir, &COMMIT_MODE_BYTES) {
             return Ok(Vec::new());
         }
-        let listing = self.git.run(&["ls-files", "-z", "--stage"], &[])?;
-        let mut all = listed(&listing, "git ls-files")?;
-        all.retain(|([mode, ..], _)| mode == COMMIT_MODE);
-        Ok(all.into_iter().map(|(_, path)| path).collect())
+        let mut listing = self.git.start_with(&["ls-files", "-z", "--stage"], Stdio::null())?;
+        let failed = |source| Error::Read { command: "git ls-files".to_owned(), source };
+        let mut found = Vec::new();
+        for record in BufReader::new(listing.take_stdout()?).split(0) {
+            let record = record.map_err(failed)?;
+            if record.starts_with(COMMIT_MODE) {
+                found.extend(listed(&record, "git ls-files")?.into_iter().map(|(_, path)| path));
+            }
+        }
+        listing.finish()?;
+        Ok(found)
     }
 
     /// What is wrong with the folder of a submodule without a repository, in which git looks for no files.

@@ -351,4 +351,42 @@ fn a_changed_submodule_whose_git_folder_lies_elsewhere_is_unknown() {
     assert_eq!(sandbox.changed_since(&sandbox.repo, &snapshot), [""; 0]);
     sandbox.write("module/a", "changed\n");
     assert_eq!(sandbox.changed_since(&sandbox.repo, &snapshot), ["unknown module"]);
+    // A snapshot that does not have it either: nothing says that anybody has touched it since.
+    let dirty = sandbox.snapshots().create(&new_snapshot("")).unwrap();
+    assert_eq!(sandbox.changed_since(&sandbox.repo, &dirty), [""; 0]);
+    let scratch = sandbox.scratch();
+    let now = Side::WorkingTree { scratch: &scratch };
+    let left_out = sandbox.snapshots().compare(Side::Snapshot(&dirty), now, &[]).unwrap().left_out;
+    assert_eq!(listed(&left_out.into_iter().filter_map(|left| left.path).collect::<Vec<_>>()), ["module"]);
+}
+
+/// A listing of the index may be longer than all that is kept of what another git writes.
+#[test]
+fn a_submodule_is_found_in_a_large_index() {
+    const FILES: usize = 18_000;
+    let sandbox = Sandbox::with_submodule();
+    // Long names make a large listing of few files, which are in no working tree.
+    sandbox.git(&["config", "index.version", "4"]);
+    let content = sandbox.git(&["rev-parse", "HEAD:a"]);
+    let folder = vec!["d".repeat(200); 19].join("/");
+    let entries: String =
+        (0..FILES).map(|file| format!("100644 {} 0\t{folder}/{file}\n", content.trim())).collect();
+    let skipped: String = (0..FILES).map(|file| format!("{folder}/{file}\0")).collect();
+    let input = sandbox.root().join("input");
+    for (arguments, text) in [
+        (&["update-index", "--index-info"][..], entries),
+        (&["update-index", "--skip-worktree", "-z", "--stdin"], skipped),
+    ] {
+        fs_err::write(&input, text).unwrap();
+        let input = fs_err::File::open(&input).unwrap().into_file();
+        assert!(sandbox.command(&sandbox.repo, arguments).stdin(input).status().unwrap().success());
+    }
+    sandbox.git(&["rm", "--quiet", "--cached", ".gitmodules"]);
+    sandbox.remove(".gitmodules");
+    sandbox.git(&["commit", "--quiet", "--message=many"]);
+    sandbox.write("module/a", "changed\n");
+    let snapshot = sandbox.snapshots().create(&new_snapshot("")).unwrap();
+    assert_eq!(snapshot.facts.left_out, []);
+    let taken = snapshot.facts.submodules.into_iter().map(|one| one.path).collect::<Vec<_>>();
+    assert_eq!(listed(&taken), ["module"]);
 }
