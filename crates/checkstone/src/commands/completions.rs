@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap_complete::Shell;
 
+use crate::arguments::VERSION;
 use crate::error::CommandError;
 use crate::printer::Printer;
 
@@ -31,5 +32,5 @@ pub(crate) fn run(
 /// Without the commands that only other programs call.
 fn for_people(whole: &clap::Command) -> clap::Command {
     let commands = whole.get_subcommands().filter(|command| !command.is_hide_set());
-    clap::Command::new("checkstone").args(whole.get_arguments()).subcommands(commands)
+    clap::Command::new("checkstone").version(VERSION).args(whole.get_arguments()).subcommands(commands)
 }

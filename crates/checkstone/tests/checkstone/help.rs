@@ -31,6 +31,8 @@ fn completions_offer_what_people_type() {
             script.split(|character: char| !character.is_alphanumeric() && character != '-').any(is_word)
         });
         assert_eq!(offered, [true, false, false], "{shell}");
+        let version = if shell == "fish" { "-l version" } else { "--version" };
+        assert!(script.contains(version), "{shell}");
     }
 }
 
