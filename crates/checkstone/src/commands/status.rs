@@ -85,7 +85,8 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
     };
     let beside = or_nothing(beside, &mut problem);
     // A journal that is there may be out of reach only from here: in the sandbox of an agent this is so, and its hooks are not in there.
-    let has_no_place = || journal.is_none() && !journal_access::is_writable(&state);
+    let is_state_writable = journal_access::is_writable(&state);
+    let has_no_place = || journal.is_none() && !is_state_writable;
     let off = off(&policy, session.as_ref())
         .or_else(|| problem.is_some().then(|| "the journal cannot be used".to_owned()))
         .or_else(|| has_no_place().then(|| "the state directory cannot be written".to_owned()));
@@ -108,6 +109,7 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
     let output = StatusOutput {
         version: env!("CARGO_PKG_VERSION"),
         state_directory: state.to_string_lossy(),
+        is_state_writable,
         repository: root.map(Path::to_string_lossy),
         policy: policy.output(root),
         trust: policy.trust(),

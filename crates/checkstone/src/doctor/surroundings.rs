@@ -103,7 +103,7 @@ fn state_directory(state: &Path) -> Finding {
     }
     // Not made by looking: the first hook makes it.
     match state.ancestors().find(|folder| folder.exists()) {
-        Some(_) if journal_access::is_writable(state) => Finding::good(
+        Some(folder) if journal_access::is_writable(state) && can_hold_folders(folder) => Finding::good(
             Surroundings::Machine,
             "state",
             format!("`{shown}` will be created by the first hook"),
@@ -111,6 +111,11 @@ fn state_directory(state: &Path) -> Finding {
         Some(folder) => unwritable(&shown, &format!("it cannot be created in `{}`", home_relative(folder))),
         None => unwritable(&shown, "it cannot be created"),
     }
+}
+
+/// Root may write everything, and still no folder can be made in `/proc`: so one is made, and removed.
+fn can_hold_folders(folder: &Path) -> bool {
+    tempfile::Builder::new().prefix(".checkstone-").tempdir_in(folder).is_ok()
 }
 
 /// As much as a record may take. That a file can be made shows nothing: on a full disk it can, and nothing gets into it.

@@ -1,6 +1,9 @@
-use std::path::PathBuf;
+use std::fs::File;
+#[cfg(target_os = "linux")]
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
-use sandbox::{RunToEnd as _, without_durations};
+use sandbox::{RunToEnd as _, ago, without_durations};
 use serde_json::{Value, json};
 
 use crate::workplace::{SESSION, Workplace};
@@ -110,13 +113,17 @@ fn without_git_the_gate_is_off() {
     );
 }
 
-/// Without a place for the journal every stop passes. Root may write everywhere, and still no folder can be made in `/proc`.
+/// Without a place for the journal every stop passes.
+#[cfg(target_os = "linux")]
 #[test]
 fn without_a_place_for_the_journal_the_gate_is_off() {
     let workplace = Workplace::new(Some(RUST));
     std::fs::write(workplace.path("a-file"), "").unwrap();
-    for state in [PathBuf::from("/proc/nope"), workplace.path("a-file/state")] {
-        let status = workplace.checkstone(&["status", "--json"]).env("CHECKSTONE_STATE_DIR", state).answer();
+    let closed = workplace.path("closed");
+    std::fs::create_dir(&closed).unwrap();
+    std::fs::set_permissions(&closed, PermissionsExt::from_mode(0o555)).unwrap();
+    for state in [closed.join("state"), workplace.path("a-file/state")] {
+        let status = workplace.as_a_user(&["status", "--json"]).env("CHECKSTONE_STATE_DIR", state).answer();
         let value: Value = serde_json::from_str(&status.stdout).unwrap();
         assert_eq!(value["switch"], json!({"on": false, "reason": "the state directory cannot be written"}));
     }
@@ -152,4 +159,12 @@ fn looking_creates_nothing() {
         assert_eq!(output.code, Some(0), "{arguments:?}: {output}");
     }
     assert!(!workplace.path("state").exists());
+    // Not even for a moment, where it would be.
+    let parent = workplace.path("parent");
+    std::fs::create_dir(&parent).unwrap();
+    let changed = || std::fs::metadata(&parent).and_then(|folder| folder.modified()).unwrap();
+    File::open(&parent).unwrap().set_modified(ago(Duration::from_secs(3600))).unwrap();
+    let before = changed();
+    let status = workplace.checkstone(&["status"]).env("CHECKSTONE_STATE_DIR", parent.join("state")).answer();
+    assert_eq!((status.code, changed()), (Some(0), before), "{status}");
 }

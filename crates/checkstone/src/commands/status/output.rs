@@ -20,7 +20,6 @@ use super::policy_state::{PolicyOutput, PolicyState, TrustOutput};
 use super::reduction::{ReductionOutput, SharedFilesOutput};
 use super::resumable::Resumable;
 use crate::git_hook::{GitHookName, KnownGitHook};
-use crate::journal_access;
 use crate::known_registrations::{self, MissingRegistration};
 use crate::printer::{BAD, DOUBTFUL, GOOD, Printer, STRONG};
 use crate::unproven_work::{UnprovenFileOutput, UnprovenWork};
@@ -34,6 +33,8 @@ pub(super) const INDENT: usize = 12;
 pub(crate) struct StatusOutput<'a> {
     pub(super) version: &'static str,
     pub(super) state_directory: Cow<'a, str>,
+    #[serde(skip)]
+    pub(super) is_state_writable: bool,
     pub(super) repository: Option<Cow<'a, str>>,
     pub(super) policy: PolicyOutput<'a>,
     pub(super) trust: TrustOutput<'a>,
@@ -125,7 +126,7 @@ impl StatusOutput<'_> {
             line("snapshot", format!("{} {about}", snapshot.id).trim_end());
         }
         // In the sandbox of an agent this is so, and its hooks are not in there.
-        let unwritable = match journal_access::is_writable(Path::new(&*self.state_directory)) {
+        let unwritable = match self.is_state_writable {
             true => String::new(),
             false => {
                 format!(", {DOUBTFUL}which cannot be written from here{DOUBTFUL:#} (`checkstone doctor`)")

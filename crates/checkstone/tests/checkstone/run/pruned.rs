@@ -1,8 +1,9 @@
 //! Old runs removed: what goes, what stays, and that a kill in the middle loses nothing.
 
-use std::process::Command;
+#[cfg(target_os = "linux")]
+use std::{path::PathBuf, process::Command};
 
-use sandbox::{Answer, RunToEnd as _, finish, without_durations};
+use sandbox::{RunToEnd as _, finish, without_durations};
 use serde_json::Value;
 
 use super::{Project, plan, stage};
@@ -181,15 +182,15 @@ fn a_person_at_a_terminal_is_shown_what_goes_and_asked() {
     assert_eq!(runs(&project), ["r4", "r3", "r2"]);
 }
 
-/// As a user who may write only where the modes say so, which root may everywhere.
+/// A folder with read-only folders in it, which only root removes as it is: made writable when the test ends, however it does.
 #[cfg(target_os = "linux")]
-fn as_a_user(project: &Project, arguments: &[&str]) -> Answer {
-    let is_root = rustix::process::geteuid().is_root();
-    let mut command = project.workplace.prepared(Command::new(if is_root { "setpriv" } else { "env" }));
-    if is_root {
-        command.arg("--bounding-set=-dac_override,-dac_read_search");
+struct Closed(PathBuf);
+
+#[cfg(target_os = "linux")]
+impl Drop for Closed {
+    fn drop(&mut self) {
+        let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(&self.0).status();
     }
-    command.arg(env!("CARGO_BIN_EXE_checkstone")).args(arguments).env("COLUMNS", "400").answer()
 }
 
 /// What stages made read-only, and what they closed altogether: a run goes with all of it.
@@ -206,11 +207,12 @@ fn read_only_folders_go_too() {
             "command = 'cd $CHECKSTONE_ARTIFACT_DIR; mkdir -p e/f; echo a > e/f/a; chmod 000 e/f; chmod 555 e . ..; false'",
         ),
     ]));
+    let _closed = Closed(project.path("reports"));
     for id in ["r1", "r2", "r3"] {
-        let done = as_a_user(&project, &["run", "--fresh", "--id", id]);
+        let done = project.workplace.as_a_user(&["run", "--fresh", "--id", id]).answer();
         assert_eq!(done.code, Some(1), "{done:?}");
     }
-    let pruned = as_a_user(&project, &["run", "--prune", "--keep", "1", "--yes"]);
+    let pruned = project.workplace.as_a_user(&["run", "--prune", "--keep", "1", "--yes"]).answer();
     assert_eq!((pruned.code, pruned.stderr.as_str()), (Some(0), ""), "{pruned:?}");
     assert_eq!(runs(&project), ["r3"]);
     let left = std::fs::read_dir(project.path("reports/study/checkpoints/.store/.tmp")).unwrap().count();
@@ -218,7 +220,7 @@ fn read_only_folders_go_too() {
     // And what is damaged in a read-only folder is brought back, which stays read-only.
     let damaged = project.path("reports/study/r3/S01_make_data/d/a");
     std::fs::write(&damaged, "damaged\n").unwrap();
-    let resumed = as_a_user(&project, &["resume", "r3"]);
+    let resumed = project.workplace.as_a_user(&["resume", "r3"]).answer();
     assert!(
         resumed.stderr.contains("S01_make_data  unchanged, not run again, 1 artifact restored"),
         "{resumed:?}"
