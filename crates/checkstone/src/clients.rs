@@ -24,7 +24,11 @@ impl Scope<'_> {
     pub(crate) fn obstacle(self, path: &Path) -> Option<String> {
         let Self::Project(root) = self else { return None };
         let target = settings_file::leads_out_of(root, path)?;
-        Some(format!("is not written: a link leads out of the repository, to `{}`", home_relative(&target)))
+        Some(format!(
+            "is not written: a link leads out of the repository, to `{}`; replace the link with a file or folder of the \
+             repository's own, or run `init` without `--project`",
+            home_relative(&target)
+        ))
     }
 }
 

@@ -152,7 +152,7 @@ pub(crate) fn take_back(
         Before::Text(text) => file.write(text)?,
         Before::Absent => file.remove()?,
     }
-    let _ = fs_err::remove_file(record_path(state, owner, &file.path));
+    forget(state, owner, &file.path);
     if *after == Before::Absent
         && let Some(outermost) = record.as_ref().and_then(Record::outermost_made)
     {
@@ -161,6 +161,11 @@ pub(crate) fn take_back(
         made.map(fs_err::remove_dir).take_while(Result::is_ok).for_each(drop);
     }
     Ok(())
+}
+
+/// Drops the record of a file.
+pub(crate) fn forget(state: &Path, owner: &str, file: &Path) {
+    let _ = fs_err::remove_file(record_path(state, owner, file));
 }
 
 fn write(path: &Path, text: &str) -> Result<(), CommandError> {

@@ -62,6 +62,7 @@ mod schemas;
 #[cfg(feature = "serve")]
 mod serve;
 mod settings_file;
+mod settings_problem;
 mod team_sending;
 mod tmux_argument;
 mod typed_message;

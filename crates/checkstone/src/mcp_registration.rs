@@ -13,6 +13,7 @@ use crate::file_change::{ChangeState, FileChange};
 use crate::home_relative::home_relative;
 use crate::installed::{self, Before, Record};
 use crate::settings_file::SettingsFile;
+use crate::settings_problem::SettingsProblem;
 
 /// Who the records of these files belong to; the hooks have their own, also where both stand in one file.
 fn owner(agent: Agent) -> String {
@@ -45,6 +46,9 @@ impl PlannedMcp {
         let unchanged =
             |message: String| planned(FileChange::new(subject, &path, ChangeState::Unchanged, message), None);
         let refused = |why: String| planned(FileChange::new(subject, &path, ChangeState::Refused, why), None);
+        if let Some(obstacle) = scope.obstacle(&path) {
+            return refused(format!("`{shown}` {obstacle}"));
+        }
         let file = match SettingsFile::read(&path) {
             Ok(file) => file,
             Err(problem) => return refused(format!("`{shown}` {problem}")),
@@ -218,19 +222,15 @@ pub(crate) fn found(agent: Agent, root: Option<&Path>) -> Option<(PathBuf, McpOw
     })
 }
 
-/// Files that `init` wrote our server into and in which the client would not find it now, with what is wrong. One that is gone as a whole
+/// Files that `init` wrote our server into and in which it is not found now, with what is wrong. One that is gone as a whole
 /// is nobody's problem; one in which there is only nothing of ours is one only if it is looked at here.
 pub(crate) fn lost(agent: Agent, root: Option<&Path>, state: &Path) -> Vec<(PathBuf, LostServer)> {
     let Some(form) = mcp_entry::form(agent) else { return Vec::new() };
     let places = places(agent, root);
     let recorded = recorded(state).into_iter().filter(|(of, _)| *of == agent);
     let lost = recorded.filter_map(|(_, path)| {
-        let found = match SettingsFile::read(&path) {
-            Ok(file) => mcp_entry::owner(agent, form, &file.text?).map_err(|error| error.to_string()),
-            Err(problem) => Err(problem.to_string()),
-        };
-        let lost = match found {
-            Err(why) => LostServer::Unreadable(why),
+        let lost = match owner_in(agent, form, &path)? {
+            Err(problem) => LostServer::Unreadable(problem),
             Ok(McpOwner::Nobody) if places.contains(&path) => LostServer::Removed,
             Ok(_) => return None,
         };
@@ -239,11 +239,30 @@ pub(crate) fn lost(agent: Agent, root: Option<&Path>, state: &Path) -> Vec<(Path
     lost.collect()
 }
 
-/// Why the client does not find what `init` wrote.
+/// Why nobody finds what `init` wrote.
 #[derive(Debug)]
 pub(crate) enum LostServer {
-    Unreadable(String),
+    Unreadable(SettingsProblem),
     Removed,
+}
+
+/// Whose server has our name in a file; `None` if there is no file.
+fn owner_in(agent: Agent, form: &McpForm, path: &Path) -> Option<Result<McpOwner, SettingsProblem>> {
+    match SettingsFile::read(path) {
+        Ok(file) => Some(mcp_entry::owner(agent, form, &file.text?).map_err(SettingsProblem::from)),
+        Err(problem) => Some(Err(problem.into())),
+    }
+}
+
+/// Forgets what `init` wrote into files in which nothing of it is left: who uninstalled does not miss it.
+pub(crate) fn forget_removed(state: &Path, is_meant: impl Fn(Agent) -> bool) {
+    let recorded = recorded(state).into_iter().filter(|(agent, _)| is_meant(*agent));
+    for (agent, path) in recorded {
+        let owner_now = mcp_entry::form(agent).and_then(|form| owner_in(agent, form, &path));
+        if let Some(Ok(McpOwner::Nobody | McpOwner::Others)) = owner_now {
+            installed::forget(state, &owner(agent), &path);
+        }
+    }
 }
 
 /// Files that `init` ever wrote a server into.

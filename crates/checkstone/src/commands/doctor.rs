@@ -353,17 +353,16 @@ fn mcp_server(agent: Agent, root: Option<&Path>) -> Option<Finding> {
 fn lost_servers(agent: Agent, root: Option<&Path>) -> Vec<Finding> {
     let Some(state) = environment::state_directory() else { return Vec::new() };
     let again = format!("`checkstone init --mcp --agent {}` registers it again", agent.name());
-    let lost = mcp_registration::lost(agent, root, &state).into_iter().map(|(file, lost)| {
-        let file = home_relative(&file);
-        match lost {
-            LostServer::Unreadable(why) => {
-                let text = format!("`{file}`, in which the MCP server was registered: {}", visible(&why));
-                Finding::problem(agent, "mcp", text).advice("fix the file; the client cannot read it either")
-            }
-            LostServer::Removed => {
-                Finding::note(agent, "mcp", format!("the MCP server is no longer in `{file}`"))
-                    .advice(again.clone())
-            }
+    let lost = mcp_registration::lost(agent, root, &state).into_iter().map(|(file, lost)| match lost {
+        LostServer::Unreadable(problem) => {
+            let text = problem.sentence(&file, Some("in which the MCP server was registered"));
+            // The client may find it there.
+            let finding = if problem.is_of_client_too() { Finding::problem } else { Finding::note };
+            finding(agent, "mcp", text).advice(problem.advice())
+        }
+        LostServer::Removed => {
+            let text = format!("the MCP server is no longer in `{}`", home_relative(&file));
+            Finding::note(agent, "mcp", text).advice(again.clone())
         }
     });
     lost.collect()
@@ -381,9 +380,8 @@ fn registration(
     let mut findings: Vec<Finding> = found
         .unreadable
         .iter()
-        .map(|(file, why)| {
-            Finding::problem(agent, "registered", format!("`{}`: {}", home_relative(file), visible(why)))
-                .advice("fix the file; the client cannot read it either")
+        .map(|(file, problem)| {
+            Finding::problem(agent, "registered", problem.sentence(file, None)).advice(problem.advice())
         })
         .collect();
     let mut trust = Vec::new();

@@ -119,6 +119,14 @@ pub(crate) fn run(arguments: &InitArguments, printer: &Printer) -> Result<ExitCo
         .filter(|_| arguments.mcp)
         .filter_map(|agent| PlannedMcp::adding(&ClientFiles::of(*agent, scope)?, scope, &program.path))
         .collect();
+    // A file that both are refused for is named once.
+    let is_refused = |change: &FileChange| change.state == ChangeState::Refused;
+    let is_same =
+        |one: &FileChange, other: &FileChange| (&one.path, &one.message) == (&other.path, &other.message);
+    servers.retain(|server| {
+        let of_client = clients.iter().find(|client| is_same(&client.change, &server.change));
+        !(is_refused(&server.change) && of_client.is_some())
+    });
     let mut git_hooks = Vec::new();
     for name in &arguments.git_hook {
         let Some(repository) = &repository else {

@@ -66,9 +66,10 @@ pub(crate) fn run(arguments: &UninstallArguments, printer: &Printer) -> Result<E
     let repository = Repository::discover(&folder).ok();
     let root = repository.as_ref().map(|repository| repository.root.clone());
     let named: Vec<Agent> = arguments.agent.iter().map(|name| Agent::from(*name)).collect();
+    let is_meant = |agent: Agent| named.is_empty() || named.contains(&agent);
     let mut files: Vec<OwnEntries> = candidates(&state, root.as_deref())
         .into_iter()
-        .filter(|(agent, _)| named.is_empty() || named.contains(agent))
+        .filter(|(agent, _)| is_meant(*agent))
         .filter_map(|(agent, path)| OwnEntries::plan(agent, &path, &state))
         .collect();
     files.extend(written_by_hand(root.as_deref(), &named));
@@ -76,8 +77,8 @@ pub(crate) fn run(arguments: &UninstallArguments, printer: &Printer) -> Result<E
     // A file that has both, and cannot be understood, is named once.
     let is_refused = |change: &FileChange| change.state == ChangeState::Refused;
     let refused: Vec<PathBuf> =
-        files.iter().filter(|file| is_refused(&file.change)).map(|file| file.change.path.clone()).collect();
-    servers.retain(|server| !(is_refused(&server.change) && refused.contains(&server.change.path)));
+        files.iter().filter(|file| is_refused(&file.change)).map(|file| real(&file.change.path)).collect();
+    servers.retain(|server| !(is_refused(&server.change) && refused.contains(&real(&server.change.path))));
     let mut git_hooks = match named.is_empty() {
         true => PlannedGitHook::removals(&state, repository.as_ref()),
         false => Vec::new(),
@@ -91,10 +92,13 @@ pub(crate) fn run(arguments: &UninstallArguments, printer: &Printer) -> Result<E
             return Ok(ExitCode::from(1));
         }
         Answer::Go => {
+            let with_server: Vec<PathBuf> = servers.iter().map(|server| real(&server.change.path)).collect();
+            let has_server: Vec<bool> =
+                files.iter().map(|file| with_server.contains(&real(&file.change.path))).collect();
             // Before the hooks, as `init` puts it behind them: both may stand in one file.
             servers.iter_mut().for_each(|server| server.carry_out(&state));
-            for file in &mut files {
-                if servers.iter().any(|server| server.change.path == file.change.path) {
+            for (file, has_server) in files.iter_mut().zip(has_server) {
+                if has_server {
                     file.look_again(&state);
                 }
                 file.take_out(&state);
@@ -109,6 +113,8 @@ pub(crate) fn run(arguments: &UninstallArguments, printer: &Printer) -> Result<E
         files.iter_mut().for_each(|file| file.change.not_done());
         servers.iter_mut().for_each(|server| server.change.not_done());
         git_hooks.iter_mut().for_each(|hook| hook.change.not_done());
+    } else {
+        mcp_registration::forget_removed(&state, is_meant);
     }
     let policy = root.map(|root| root.join(FILE_NAME)).filter(|file| file.is_file());
     let output = UninstallOutput {

@@ -15,6 +15,7 @@ use crate::clients::{ClientFiles, Scope};
 use crate::home_relative::home_relative;
 use crate::interruption::Interruption;
 use crate::settings_file::SettingsFile;
+use crate::settings_problem::SettingsProblem;
 
 const PLUGIN_LIST_LIMIT: Duration = Duration::from_secs(10);
 
@@ -89,8 +90,8 @@ impl Registered {
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) registered: Vec<Registered>,
-    /// Files that the client cannot read either, and why.
-    pub(crate) unreadable: Vec<(PathBuf, String)>,
+    /// Files that could not be looked into, and why.
+    pub(crate) unreadable: Vec<(PathBuf, SettingsProblem)>,
     /// Why the client runs no hook of ours although it is registered.
     pub(crate) switched_off: Option<String>,
 }
@@ -179,7 +180,7 @@ impl Found {
         match SettingsFile::read(file) {
             Ok(file) => file.text,
             Err(why) => {
-                self.unreadable.push((file.to_owned(), why.to_string()));
+                self.unreadable.push((file.to_owned(), why.into()));
                 None
             }
         }
@@ -199,7 +200,7 @@ impl Found {
         let handlers = match settings::handlers(agent, text) {
             Ok(handlers) => handlers,
             Err(error) => {
-                self.unreadable.push((file.to_owned(), error.to_string()));
+                self.unreadable.push((file.to_owned(), error.into()));
                 return;
             }
         };

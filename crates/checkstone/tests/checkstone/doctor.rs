@@ -296,8 +296,14 @@ fn a_state_directory_that_cannot_be_written_is_told() {
     let told = examined.one("machine", "state");
     insta::assert_snapshot!(without_durations(&told), @"problem: `[folder]/state` cannot be written, so nothing is held: it cannot be created in `[folder]/state` → make it writable for you, or name another folder with `CHECKSTONE_STATE_DIR`");
     std::fs::remove_file(patient.path("state")).unwrap();
+    // Root may write everything, and still no folder can be made there.
+    #[cfg(target_os = "linux")]
+    {
+        let nowhere = patient.run(|doctor| _ = doctor.env("CHECKSTONE_STATE_DIR", "/proc/nowhere"));
+        insta::assert_snapshot!(nowhere.one("machine", "state"), @"problem: `/proc/nowhere` cannot be written, so nothing is held: it cannot be created in `/proc` → make it writable for you, or name another folder with `CHECKSTONE_STATE_DIR`");
+    }
     std::fs::create_dir(patient.path("state")).unwrap();
-    let Some(told) = state_mounted(&patient, "-o ro none \"$CHECKSTONE_STATE_DIR\"") else { return };
+    let Some(told) = state_mounted(&patient, "ro", ":") else { return };
     insta::assert_snapshot!(redacted(told), @"problem: `[folder]/state` cannot be written, so nothing is held: read-only filesystem or storage medium → make it writable for you, or name another folder with `CHECKSTONE_STATE_DIR`");
 }
 
@@ -306,16 +312,19 @@ fn a_state_directory_that_cannot_be_written_is_told() {
 fn a_full_disk_is_told() {
     let patient = Patient::new(RUST);
     std::fs::create_dir(patient.path("state")).unwrap();
-    let full = "-o size=1m none \"$CHECKSTONE_STATE_DIR\"; cat /dev/zero >\"$CHECKSTONE_STATE_DIR/zeros\" 2>/dev/null; true";
-    let Some(told) = state_mounted(&patient, full) else { return };
+    let fill = "head -c 2000000 /dev/zero >\"$CHECKSTONE_STATE_DIR/zeros\" 2>/dev/null";
+    let Some(told) = state_mounted(&patient, "size=1m", fill) else { return };
     insta::assert_snapshot!(redacted(told), @"problem: `[folder]/state` has no room for 256.0 KiB, so nothing can be recorded or held: no storage space → free some space, or name another folder with `CHECKSTONE_STATE_DIR`");
 }
 
-/// What `doctor` says of a state directory that a file system is mounted on, where a test may mount something.
-fn state_mounted(patient: &Patient, mount: &str) -> Option<String> {
+/// What `doctor` says of a state directory that a file system is mounted on, where a test may mount something. What is done `first`
+/// is done only there.
+fn state_mounted(patient: &Patient, options: &str, first: &str) -> Option<String> {
     let command = patient.command(&["--json"]);
     let mut mounted = Command::new("unshare");
-    let script = format!("PATH=$PATH:/usr/bin:/bin; mount -t tmpfs {mount} || exit 77; exec \"$0\" \"$@\"");
+    let script = format!(
+        "PATH=$PATH:/usr/bin:/bin; mount -t tmpfs -o {options} none \"$CHECKSTONE_STATE_DIR\" || exit 77; {first}; exec \"$0\" \"$@\""
+    );
     mounted.args(["--mount", "--map-root-user", "sh", "-c", &script]).arg(command.get_program());
     mounted.args(command.get_args()).env_clear().current_dir(patient.workplace.repo());
     mounted.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -450,6 +459,17 @@ fn settings_that_no_client_can_read_are_told() {
     assert_eq!(examined.code, Some(1));
     let told = examined.one("claude", "registered");
     insta::assert_snapshot!(without_durations(&told), @"problem: `~/.claude/settings.json`: it is not valid JSON: EOF while parsing a value at line 1 column 11 → fix the file; the client cannot read it either");
+}
+
+/// Only we refuse it: the client takes the last of two.
+#[test]
+fn settings_that_only_we_do_not_understand_are_told() {
+    let patient = Patient::new(RUST);
+    patient.settings(Agent::Claude, "{\"hooks\": {}, \"hooks\": {}}");
+    insta::assert_snapshot!(patient.examine().one("claude", "registered"), @"problem: `~/.claude/settings.json`: `hooks` appears in it twice → fix that, so that `doctor` can check the file");
+    let settings = patient.path("home/.claude/settings.json");
+    std::fs::File::create(settings).unwrap().set_len(17 * 1024 * 1024).unwrap();
+    insta::assert_snapshot!(patient.examine().one("claude", "registered"), @"problem: `~/.claude/settings.json` is larger than 16 MiB → fix that, so that `doctor` can check the file");
 }
 
 #[test]

@@ -387,23 +387,37 @@ fn a_project_has_settings_of_its_own() {
 fn a_repository_whose_settings_lead_elsewhere_is_not_registered() {
     let home = Home::new();
     let repository = home.workplace.repo();
-    std::fs::create_dir(home.workplace.path("elsewhere")).unwrap();
+    let elsewhere = home.workplace.path("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    std::fs::write(elsewhere.join("claude.json"), "{}").unwrap();
     symlink("../elsewhere", repository.join(".claude")).unwrap();
+    symlink("../elsewhere/claude.json", repository.join(".mcp.json")).unwrap();
+    symlink("../elsewhere", repository.join(".qwen")).unwrap();
     // One that stays in the repository is followed.
     std::fs::create_dir(repository.join("settings")).unwrap();
     symlink("settings", repository.join(".gemini")).unwrap();
-    let told = home.told(&["init", "--yes", "--project", "--agent", "claude", "--agent", "gemini"]);
+    let agents = ["--agent", "claude", "--agent", "gemini", "--agent", "qwen"];
+    let told = home.told(&[&["init", "--yes", "--project", "--mcp"], agents.as_slice()].concat());
     let clients: Vec<&str> =
-        told.lines().filter(|line| line.starts_with(['✓', '✗']) && line.contains("settings.json")).collect();
+        told.lines().filter(|line| line.starts_with(['✓', '✗']) && line.contains(".json")).collect();
     assert_eq!(
         clients.iter().map(redacted).collect::<Vec<_>>(),
         [
             "✗ Claude Code: `[folder]/repo/.claude/settings.json` is not written: a link leads out of the repository, to \
-             `[folder]/elsewhere/settings.json`",
+             `[folder]/elsewhere/settings.json`; replace the link with a file or folder of the repository's own, or run `init` \
+             without `--project`",
             "✓ Gemini CLI: registered in `[folder]/repo/.gemini/settings.json`",
+            "✗ Qwen Code: `[folder]/repo/.qwen/settings.json` is not written: a link leads out of the repository, to \
+             `[folder]/elsewhere/settings.json`; replace the link with a file or folder of the repository's own, or run `init` \
+             without `--project`",
+            "✗ Claude Code: `[folder]/repo/.mcp.json` is not written: a link leads out of the repository, to \
+             `[folder]/elsewhere/claude.json`; replace the link with a file or folder of the repository's own, or run `init` \
+             without `--project`",
+            "✓ Gemini CLI: the MCP server is registered in `[folder]/repo/.gemini/settings.json`",
         ]
     );
-    assert_eq!(std::fs::read_dir(home.workplace.path("elsewhere")).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 1);
+    assert_eq!(std::fs::read_to_string(elsewhere.join("claude.json")).unwrap(), "{}");
     assert!(repository.join("settings/settings.json").is_file());
     // As a dotfile manager does it.
     std::fs::remove_dir(home.path(".claude")).unwrap();

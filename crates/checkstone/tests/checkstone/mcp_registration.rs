@@ -25,6 +25,7 @@ fn used() -> Home {
     home.put(".gemini/settings.json", "{\"security\": {\"auth\": {}}}");
     home.put(".codex/config.toml", "model = \"x\" # mine\n\n[mcp_servers.other]\ncommand = \"y\"\n");
     home.put(".qwen/settings.json", "{}\n");
+    home.put(".factory/mcp.json", "{\"note\": \"cut \\ud83d\", \"most\": 1e999}\n");
     home
 }
 
@@ -32,6 +33,13 @@ fn used() -> Home {
 fn files(home: &Home) -> BTreeMap<PathBuf, Vec<u8>> {
     let all = contents(&home.path("")).into_iter().filter(|(path, _)| path.is_file());
     all.map(|(path, (bytes, _))| (path, bytes)).collect()
+}
+
+/// The lines of `doctor` about servers.
+fn said_of_servers(home: &Home) -> String {
+    let doctor = home.run(&["doctor"]).stdout;
+    let said: Vec<&str> = doctor.lines().filter(|line| line.contains(" mcp ")).collect();
+    sandbox::redacted(said.join("\n"))
 }
 
 #[test]
@@ -113,9 +121,7 @@ fn the_plan_and_the_result_are_told() {
     let arguments = [&["init", "--mcp", "--yes"], agents().as_slice()].concat();
     insta::assert_snapshot!(home.told(&arguments));
     std::fs::remove_file(home.workplace.path("bin/checkstone")).unwrap();
-    let doctor = home.run(&["doctor"]).stdout;
-    let said: Vec<&str> = doctor.lines().filter(|line| line.contains(" mcp ")).collect();
-    insta::assert_snapshot!(sandbox::redacted(said.join("\n")));
+    insta::assert_snapshot!(said_of_servers(&home));
 }
 
 /// What would not be the same document with our server in it is not written: Codex would not start any more.
@@ -154,9 +160,7 @@ fn a_file_that_is_no_toml_any_more_is_seen_and_taken_back() {
     home.succeeds(&["init", "--mcp", "--yes", "--agent", "codex"]);
     let ours = home.read(".codex/config.toml");
     home.put(".codex/config.toml", format!("mcp_servers = {{}}\n{ours}"));
-    let doctor = home.run(&["doctor"]).stdout;
-    let said: Vec<&str> = doctor.lines().filter(|line| line.contains(" mcp ")).collect();
-    insta::assert_snapshot!(sandbox::redacted(said.join("\n")), @"  ✗ mcp        `~/.codex/config.toml`, in which the MCP server was registered: it is not valid TOML: cannot extend value of type inline table with a dotted key → fix the file; the client cannot read it either");
+    insta::assert_snapshot!(said_of_servers(&home), @"  ✗ mcp        `~/.codex/config.toml`, in which the MCP server was registered: it is not valid TOML: cannot extend value of type inline table with a dotted key → fix the file; the client cannot read it either");
     let answer = home.told(&["uninstall", "--yes"]);
     insta::assert_snapshot!(answer, @"
     exit code: 4
@@ -178,7 +182,46 @@ fn a_server_that_was_taken_out_is_seen() {
     let before = home.read(".claude.json");
     home.succeeds(&["init", "--mcp", "--yes", "--agent", "claude"]);
     home.put(".claude.json", before);
-    let doctor = home.run(&["doctor"]).stdout;
-    let said: Vec<&str> = doctor.lines().filter(|line| line.contains(" mcp ")).collect();
-    insta::assert_snapshot!(sandbox::redacted(said.join("\n")), @"  – mcp        the MCP server is no longer in `~/.claude.json` → `checkstone init --mcp --agent claude` registers it again");
+    insta::assert_snapshot!(said_of_servers(&home), @"  – mcp        the MCP server is no longer in `~/.claude.json` → `checkstone init --mcp --agent claude` registers it again");
+}
+
+/// Who uninstalled does not miss it, also if there was nothing left to take out.
+#[test]
+fn a_server_that_was_taken_out_is_not_missed_after_uninstall() {
+    for takes_hooks_first in [false, true] {
+        let home = used();
+        let before = home.read(".claude.json");
+        home.succeeds(&["init", "--mcp", "--yes", "--agent", "claude"]);
+        if takes_hooks_first {
+            std::fs::remove_file(home.path(".claude/settings.json")).unwrap();
+        }
+        home.put(".claude.json", &before);
+        home.succeeds(&["uninstall", "--dry-run"]);
+        home.succeeds(&["uninstall", "--yes", "--agent", "gemini"]);
+        assert_ne!(said_of_servers(&home), "");
+        home.succeeds(&["uninstall", "--yes"]);
+        assert_eq!((said_of_servers(&home), home.read(".claude.json")), (String::new(), before));
+    }
+}
+
+/// Only what is no JSON the client cannot read either.
+#[test]
+fn a_file_that_only_we_do_not_understand_is_seen() {
+    let home = used();
+    home.succeeds(&["init", "--mcp", "--yes", "--agent", "claude"]);
+    let said: Vec<String> = ["{\"mcpServers\": {}, \"mcpServers\": {}}", "{\"mcpServers\": []}", "[]", "{"]
+        .into_iter()
+        .map(|text| {
+            home.put(".claude.json", text);
+            said_of_servers(&home)
+        })
+        .collect();
+    std::fs::File::create(home.path(".claude.json")).unwrap().set_len(17 * 1024 * 1024).unwrap();
+    insta::assert_snapshot!([said, vec![said_of_servers(&home)]].concat().join("\n"), @"
+    – mcp        `~/.claude.json`, in which the MCP server was registered: `mcpServers` appears in it twice → fix that, so that `doctor` can check the file
+    – mcp        `~/.claude.json`, in which the MCP server was registered: `mcpServers` in it is not an object → fix that, so that `doctor` can check the file
+    – mcp        `~/.claude.json`, in which the MCP server was registered: it is not a JSON object → fix that, so that `doctor` can check the file
+    ✗ mcp        `~/.claude.json`, in which the MCP server was registered: it is not valid JSON: EOF while parsing an object at line 1 column 1 → fix the file; the client cannot read it either
+    – mcp        `~/.claude.json`, in which the MCP server was registered, is larger than 16 MiB → fix that, so that `doctor` can check the file
+    ");
 }

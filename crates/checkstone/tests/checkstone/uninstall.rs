@@ -63,6 +63,22 @@ fn a_file_with_two_names_is_taken_back_once() {
     }
 }
 
+/// A person's own folder may be a link into a repository of theirs: what `init` wrote by either name is taken out.
+#[test]
+fn a_file_that_was_written_by_two_names_is_taken_back() {
+    let home = Home::new();
+    let settings = home.workplace.repo().join(".gemini/settings.json");
+    std::fs::create_dir(settings.parent().unwrap()).unwrap();
+    std::fs::write(&settings, "{\"model\": {}}").unwrap();
+    std::fs::remove_dir(home.path(".gemini")).unwrap();
+    std::os::unix::fs::symlink(settings.parent().unwrap(), home.path(".gemini")).unwrap();
+    home.succeeds(&["init", "--project", "--agent", "gemini", "--yes"]);
+    home.succeeds(&["init", "--mcp", "--agent", "gemini", "--yes"]);
+    let told = home.succeeds(&["uninstall", "--yes"]);
+    assert_eq!(told.matches("settings.json").count(), 2, "{told}");
+    assert_eq!(std::fs::read_to_string(&settings).unwrap(), "{\"model\": {}}");
+}
+
 /// The status line of Claude Code goes the same way, there and back.
 #[test]
 fn a_status_line_is_added_where_there_is_none_and_taken_back() {
