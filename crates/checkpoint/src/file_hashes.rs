@@ -10,6 +10,7 @@ use crate::folders::Folders;
 use crate::hash;
 use crate::identity::Identity;
 use crate::layout::Layout;
+use crate::read_permissions::ReadPermissions;
 use crate::store::{LARGE, Store};
 use crate::validate::checkpoints;
 
@@ -26,6 +27,8 @@ pub struct FileContent {
     pub bytes: u64,
     /// What it can be known by from now on; none if it could change without a trace in it.
     pub identity: Option<Identity>,
+    /// None if they are not known.
+    pub permissions: Option<ReadPermissions>,
 }
 
 impl FileHashes {
@@ -52,14 +55,16 @@ impl FileHashes {
     pub fn content(&self, name: &str, file: &File, may_go_on: &dyn Fn() -> bool) -> io::Result<FileContent> {
         // Made before the file is looked at, so that whoever changes it while it is read leaves a later time.
         let tick = self.tick();
-        let identity = Identity::of(file)?;
+        let metadata = file.metadata()?;
+        let identity = Identity::new(&metadata);
+        let permissions = Some(ReadPermissions::of_metadata(&metadata));
         // As it is now: others learn something meanwhile, such as who saves a checkpoint.
         let known =
             self.store.as_ref().filter(|_| identity.size() >= LARGE).map(|store| (store, store.known()));
         if let Some((_, known)) = &known
             && let Some(sha256) = known.content(name, &identity)
         {
-            return Ok(FileContent { sha256, bytes: identity.size(), identity: Some(identity) });
+            return Ok(FileContent { sha256, bytes: identity.size(), identity: Some(identity), permissions });
         }
         let hashed = hash::of_file_while(file, may_go_on)?;
         let is_settled = tick.is_some_and(|tick| identity.is_settled(&tick))
@@ -72,6 +77,6 @@ impl FileHashes {
             let _ = store.write_known(&known);
         }
         let identity = is_settled.then_some(identity);
-        Ok(FileContent { sha256: hashed.sha256, bytes: hashed.bytes, identity })
+        Ok(FileContent { sha256: hashed.sha256, bytes: hashed.bytes, identity, permissions })
     }
 }

@@ -32,7 +32,7 @@ impl Identity {
         path.metadata().ok().filter(Metadata::is_dir).map(|metadata| Self::new(&metadata))
     }
 
-    fn new(metadata: &Metadata) -> Self {
+    pub(crate) fn new(metadata: &Metadata) -> Self {
         let nanoseconds =
             |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
         let modified = nanoseconds(metadata.mtime(), metadata.mtime_nsec());

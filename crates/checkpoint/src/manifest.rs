@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::layout::{ATTEMPTS, Layout, Segment};
+use crate::read_permissions::ReadPermissions;
 use crate::store;
 
 pub use seal::{Sealed, digest_of};
@@ -136,6 +137,9 @@ pub struct Artifact {
     pub relative_path: String,
     pub sha256: String,
     pub size_bytes: u64,
+    /// Older manifests and those of other tools do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<ReadPermissions>,
     #[serde(flatten)]
     pub unknown: Map<String, Value>,
 }
@@ -165,13 +169,16 @@ impl Artifact {
             let path = Value::String(std::mem::replace(&mut artifact.relative_path, stored));
             // Two files of one content are one there.
             let place = *places.entry(artifact.sha256.clone()).or_insert(named.len());
-            match named.get_mut(place).and_then(|known| known.unknown.get_mut(ATTEMPT_PATHS)) {
-                Some(Value::Array(paths)) => paths.push(path),
-                _ => {
-                    artifact.unknown.insert(ATTEMPT_PATHS.to_owned(), Value::Array(vec![path]));
-                    named.push(artifact);
-                }
+            let Some(known) = named.get_mut(place) else {
+                artifact.unknown.insert(ATTEMPT_PATHS.to_owned(), Value::Array(vec![path]));
+                named.push(artifact);
+                continue;
+            };
+            if let Some(Value::Array(paths)) = known.unknown.get_mut(ATTEMPT_PATHS) {
+                paths.push(path);
             }
+            let both = known.permissions.zip(artifact.permissions);
+            known.permissions = both.map(|(one, other)| one.for_readers_of(other));
         }
         named
     }

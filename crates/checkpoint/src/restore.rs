@@ -11,6 +11,7 @@ use crate::artifact_path::{ArtifactPath, PathError};
 use crate::hash;
 use crate::layout::Layout;
 use crate::manifest::Artifact;
+use crate::read_permissions::ReadPermissions;
 use crate::store::{Store, StoreError, WAIT};
 use crate::validate::checkpoints;
 
@@ -68,20 +69,12 @@ pub fn can_restore(layout: &Layout, artifact: &Artifact) -> bool {
 fn one(root: &Folder, store: &Store, artifact: &Artifact) -> Result<(), RestoreError> {
     let path = ArtifactPath::parse(&artifact.relative_path)?;
     let shown = || artifact.relative_path.clone();
-    let object = match store.object(&artifact.sha256) {
+    let object = match store.object(artifact) {
         Ok(object) => object,
         Err(error) if error.is_not_found() => return Err(RestoreError::NotInStore { path: shown() }),
         Err(error) => return Err(error.into()),
     };
-    // What lies in its place says which mode it has to have, and must not be a link or a folder.
-    let mode = match path.open(root) {
-        Ok(present) => present.metadata().map(|metadata| metadata.permissions().mode()),
-        Err(PathError::NotFound { .. }) => {
-            object.metadata().map(|metadata| metadata.permissions().mode() | 0o200)
-        }
-        Err(error) => return Err(error.into()),
-    };
-    let mode = mode.map_err(|source| RestoreError::Write { path: shown(), source })? & 0o7777;
+    let mode = mode(&path, root, &object, artifact)?;
     let parent = path.parent_made(root)?;
     let parent = parent.as_ref().unwrap_or(root);
     // What a killed process leaves in the store's own folder is found by prune; another disk needs one beside the artifact.
@@ -99,6 +92,23 @@ fn one(root: &Folder, store: &Store, artifact: &Artifact) -> Result<(), RestoreE
             placed()
         }
         placed => placed,
+    }
+}
+
+/// What lies in its place says which mode it has to have, and must not be a link or a folder. Nobody may read it who could not
+/// read the artifact or, where that is not recorded, its copy.
+fn mode(path: &ArtifactPath, root: &Folder, object: &File, artifact: &Artifact) -> Result<u32, RestoreError> {
+    let failed = |source| RestoreError::Write { path: artifact.relative_path.clone(), source };
+    match (path.open(root), artifact.permissions) {
+        (Ok(present), permissions) => {
+            let mode = present.metadata().map_err(failed)?.permissions().mode() & 0o7777;
+            Ok(permissions.map_or(mode, |permissions| permissions.restored_over(mode)))
+        }
+        (Err(PathError::NotFound { .. }), Some(permissions)) => Ok(permissions.restored()),
+        (Err(PathError::NotFound { .. }), None) => {
+            Ok(ReadPermissions::of(object).map_err(failed)?.restored())
+        }
+        (Err(error), _) => Err(error.into()),
     }
 }
 

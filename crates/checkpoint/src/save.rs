@@ -18,7 +18,7 @@ use text::error_chain;
 
 use crate::artifact_path::{ArtifactPath, PathError};
 use crate::folders::Folders;
-use crate::hash;
+use crate::hash::{self, Hashed};
 use crate::id;
 use crate::identity::Identity;
 use crate::layout::{Layout, MANIFEST};
@@ -28,6 +28,7 @@ use crate::manifest::{
 };
 use crate::parallel;
 use crate::prune::{self, DEFAULT_KEEP, PruneOutput};
+use crate::read_permissions::ReadPermissions;
 use crate::store::{KnownFiles, Store, StoreError, StoredContent, WAIT};
 use crate::validate::Depth;
 
@@ -306,6 +307,10 @@ pub(super) struct StoredArtifact {
     pub(super) new: bool,
     is_copy: bool,
     read: bool,
+    /// Somebody may read what is in the store who may not read the artifact.
+    is_too_open: bool,
+    /// Until just now it was so, and it is known as flushed all the same.
+    is_narrowed: bool,
 }
 
 /// Takes all artifacts into the store, several at once.
@@ -328,7 +333,12 @@ pub(super) fn take_in(
         failed.fetch_or(taken.is_err(), Ordering::Relaxed);
         Some(taken)
     });
-    let taken = taken.into_iter().flatten().collect::<Result<Vec<_>, SaveError>>()?;
+    let mut taken = taken.into_iter().flatten().collect::<Result<Vec<_>, SaveError>>()?;
+    for StoredArtifact { artifact, is_narrowed, .. } in taken.iter_mut().filter(|taken| taken.is_too_open) {
+        if let Some(permissions) = artifact.permissions {
+            *is_narrowed = store.narrow(&artifact.sha256, permissions, known)?;
+        }
+    }
     let stored = taken.iter().zip(artifacts).filter(|(_, artifact)| !artifact.is_reference);
     store.put_remotely(stored.map(|(taken, _)| taken.artifact.sha256.as_str()), known)?;
     Ok(taken)
@@ -351,29 +361,38 @@ impl Job<'_> {
         let PlacedArtifact { path, is_reference, .. } = artifact;
         for _ in 0..ATTEMPTS {
             let file = artifact.open(self.root)?;
-            let before = Identity::of(&file).map_err(|source| reading(path, source))?;
-            if self.depth == Depth::Quick
-                && let Some(sha256) = self.known.content(path.text(), &before)
-                && (*is_reference || self.store.has(&sha256, self.known))
-            {
-                return Ok(taken(path, before, sha256, true, None));
+            let before = LookedAt::of(&file).map_err(|source| reading(path, source))?;
+            if let Some(kept) = self.kept_before(path, before, *is_reference) {
+                return Ok(StoredArtifact { read: false, ..taken(path, before, kept, true) });
             }
             let kept = if *is_reference { Self::flush(path, &file) } else { self.keep(path, &file, before) }?;
-            let after = Identity::of(&file).map_err(|source| reading(path, source))?;
-            if before == after && kept.hashed.bytes == before.size() {
-                let settled = before.is_settled(self.tick);
-                return Ok(taken(path, before, kept.hashed.sha256.clone(), settled, Some(&kept)));
+            let after = LookedAt::of(&file).map_err(|source| reading(path, source))?;
+            if before == after && kept.hashed.bytes == before.identity.size() {
+                return Ok(taken(path, before, kept, before.identity.is_settled(self.tick)));
             }
         }
         Err(SaveError::Changing { path: path.text().to_owned() })
     }
 
-    fn keep(&self, path: &ArtifactPath, file: &File, identity: Identity) -> Result<StoredContent, SaveError> {
+    /// What is known by its identity is not read.
+    fn kept_before(&self, path: &ArtifactPath, file: LookedAt, is_reference: bool) -> Option<StoredContent> {
+        if self.depth == Depth::Full {
+            return None;
+        }
+        let sha256 = self.known.content(path.text(), &file.identity)?;
+        let hashed = Hashed { sha256, bytes: file.identity.size() };
+        if is_reference {
+            return Some(StoredContent::elsewhere(hashed));
+        }
+        self.store.stored(&hashed, file.permissions, self.known)
+    }
+
+    fn keep(&self, path: &ArtifactPath, file: &File, is: LookedAt) -> Result<StoredContent, SaveError> {
         // What may be in the store already is read first, and copied only where it is not.
-        if self.known.has_path(path.text()) || self.known.has_size(identity.size()) {
+        if self.known.has_path(path.text()) || self.known.has_size(is.identity.size()) {
             let hashed = hash::of_file(file).map_err(|source| reading(path, source))?;
-            if self.store.has(&hashed.sha256, self.known) {
-                return Ok(StoredContent { hashed, new: false, is_copy: false });
+            if let Some(stored) = self.store.stored(&hashed, is.permissions, self.known) {
+                return Ok(stored);
             }
         }
         Ok(self.store.put(path.text(), file, self.known, &self.claimed)?)
@@ -382,27 +401,36 @@ impl Job<'_> {
     /// Its only copy has to be on the disk before the manifest is.
     fn flush(path: &ArtifactPath, file: &File) -> Result<StoredContent, SaveError> {
         let flushed = file.sync_all().and_then(|()| hash::of_file(file));
-        let hashed = flushed.map_err(|source| reading(path, source))?;
-        Ok(StoredContent { hashed, new: false, is_copy: false })
+        Ok(StoredContent::elsewhere(flushed.map_err(|source| reading(path, source))?))
     }
 }
 
-/// `kept` is what was done where it had to be read.
-fn taken(
-    path: &ArtifactPath,
+/// A file as it was when it was opened.
+#[derive(Clone, Copy, PartialEq)]
+struct LookedAt {
     identity: Identity,
-    sha256: String,
-    settled: bool,
-    kept: Option<&StoredContent>,
-) -> StoredArtifact {
+    permissions: ReadPermissions,
+}
+
+impl LookedAt {
+    fn of(file: &File) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        let permissions = ReadPermissions::of_metadata(&metadata);
+        Ok(Self { identity: Identity::new(&metadata), permissions })
+    }
+}
+
+fn taken(path: &ArtifactPath, file: LookedAt, kept: StoredContent, settled: bool) -> StoredArtifact {
+    let StoredContent { hashed, new, is_copy, is_too_open } = kept;
     let artifact = Artifact {
         relative_path: path.text().to_owned(),
-        sha256,
-        size_bytes: identity.size(),
+        sha256: hashed.sha256,
+        size_bytes: file.identity.size(),
+        permissions: Some(file.permissions),
         unknown: Map::new(),
     };
-    let (new, is_copy) = kept.map_or((false, false), |kept| (kept.new, kept.is_copy));
-    StoredArtifact { artifact, identity, settled, new, is_copy, read: kept.is_some() }
+    let (identity, is_narrowed) = (file.identity, false);
+    StoredArtifact { artifact, identity, settled, new, is_copy, read: true, is_too_open, is_narrowed }
 }
 
 /// Makes the manifest and puts it into its place. The caller holds the commit lock.
@@ -484,7 +512,7 @@ pub(super) fn remember(store: &Store, taken: &[StoredArtifact]) {
         if taken.settled && taken.read {
             known.set_content(taken.artifact.relative_path.clone(), taken.identity, sha256.clone());
         }
-        if taken.new
+        if (taken.new || taken.is_narrowed)
             && let Some(identity) = store.object_identity(sha256)
         {
             known.set_object(sha256.clone(), identity);

@@ -7,24 +7,29 @@
 //!   and a checkpoint of k new artifacts then costs k flushes for them. Elsewhere the folders are flushed too.
 //!   So a name alone proves nothing: an object counts as there only where [`KnownFiles`] has seen it flushed.
 //! - After a failed flush the file is removed, never flushed again.
+//! - Who may not read an artifact may not read its copy either: of several artifacts of one content the most private one says
+//!   who may. With which permissions each is restored is in its manifest.
 //! - Saving holds the lock shared, and taking files away holds it alone.
 //! - With a [`RemoteStore`] behind it, a content that is missing here is fetched from there.
 
 mod known;
 
 use std::collections::HashSet;
-use std::fs::{File, Permissions};
+use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use files::{FileError, Folder, Lock, LockError, Sharing, TemporaryFile};
+use rustix::fs::Stat;
 
 use crate::hash::{self, Hashed};
 use crate::identity::Identity;
 use crate::layout::STORE;
+use crate::manifest::Artifact;
+use crate::read_permissions::ReadPermissions;
 use crate::remote_store::{self, RemoteContent, RemoteError, RemoteStore};
 
 pub(crate) use known::{KnownFiles, LARGE};
@@ -41,6 +46,8 @@ pub enum StoreError {
     Copy { path: String, source: io::Error },
     #[error("cannot flush the copy of `{path}` in the store")]
     Flush { path: String, source: io::Error },
+    #[error("cannot make private the copy of a private artifact, `{sha256}`")]
+    Narrow { sha256: String, source: io::Error },
     #[error("cannot keep artifacts in `{name}`")]
     Remote { name: String, source: RemoteError },
 }
@@ -69,6 +76,15 @@ pub(crate) struct StoredContent {
     pub(crate) new: bool,
     /// It takes as much room again: the file system could not clone it.
     pub(crate) is_copy: bool,
+    /// Somebody may read it there who may not read the file.
+    pub(crate) is_too_open: bool,
+}
+
+impl StoredContent {
+    /// Of a file that the store has no copy of.
+    pub(crate) fn elsewhere(hashed: Hashed) -> Self {
+        Self { hashed, new: false, is_copy: false, is_too_open: false }
+    }
 }
 
 impl Store {
@@ -139,11 +155,11 @@ impl Store {
         })
     }
 
-    /// The content of that hash, as far as its name says; from the remote store if it is missing here.
-    pub(crate) fn object(&self, sha256: &str) -> Result<File, FileError> {
-        match (self.local_object(sha256), &self.remote) {
+    /// The artifact's content, as far as its name says; from the remote store if it is missing here.
+    pub(crate) fn object(&self, artifact: &Artifact) -> Result<File, FileError> {
+        match (self.local_object(&artifact.sha256), &self.remote) {
             (Err(error), Some(remote)) if error.is_not_found() => {
-                self.fetched(sha256, remote.as_ref(), error)
+                self.fetched(artifact, remote.as_ref(), error)
             }
             (found, _) => found,
         }
@@ -153,7 +169,13 @@ impl Store {
         self.folder.folder(prefix(sha256))?.file(sha256)
     }
 
-    fn fetched(&self, sha256: &str, remote: &dyn RemoteStore, missing: FileError) -> Result<File, FileError> {
+    fn fetched(
+        &self,
+        artifact: &Artifact,
+        remote: &dyn RemoteStore,
+        missing: FileError,
+    ) -> Result<File, FileError> {
+        let sha256 = &artifact.sha256;
         let failed = FileError::failed("fetch what is missing in", self.folder.path());
         let staging = self.temporary()?;
         let mut temporary = TemporaryFile::new(&staging, "object", 0o600)?;
@@ -161,8 +183,9 @@ impl Store {
         let Some(fetched) = fetched.map_err(|error| failed(io::Error::other(error)))? else {
             return Err(missing);
         };
-        let mode = if fetched.is_executable { 0o555 } else { 0o444 };
-        temporary.file().set_permissions(Permissions::from_mode(mode)).map_err(&failed)?;
+        let permissions =
+            artifact.permissions.unwrap_or_else(|| ReadPermissions::for_everybody(fetched.is_executable));
+        temporary.file().set_permissions(permissions.of_copy()).map_err(&failed)?;
         let placed = self.place("what was fetched", &mut temporary, sha256);
         placed.map_err(|error| failed(io::Error::other(error)))?;
         self.local_object(sha256)
@@ -214,13 +237,58 @@ impl Store {
         freed.map_err(|source| StoreError::Remote { name: remote.name(), source })
     }
 
+    fn object_metadata(&self, sha256: &str) -> Option<Metadata> {
+        self.local_object(sha256).ok()?.metadata().ok()
+    }
+
     pub(crate) fn object_identity(&self, sha256: &str) -> Option<Identity> {
-        Identity::of(&self.local_object(sha256).ok()?).ok()
+        self.object_metadata(sha256).map(|metadata| Identity::new(&metadata))
     }
 
     /// Whether it was seen flushed, and has not been touched since.
     pub(crate) fn has(&self, sha256: &str, known: &KnownFiles) -> bool {
-        known.object(sha256).is_some_and(|identity| self.object_identity(sha256) == Some(identity))
+        self.permissions(sha256, known).is_some()
+    }
+
+    /// Of what the store has.
+    fn permissions(&self, sha256: &str, known: &KnownFiles) -> Option<ReadPermissions> {
+        let identity = known.object(sha256)?;
+        let metadata = self.object_metadata(sha256)?;
+        (Identity::new(&metadata) == identity).then(|| ReadPermissions::of_metadata(&metadata))
+    }
+
+    /// The content of a file with these permissions, where the store has it.
+    pub(crate) fn stored(
+        &self,
+        hashed: &Hashed,
+        permissions: ReadPermissions,
+        known: &KnownFiles,
+    ) -> Option<StoredContent> {
+        let of_copy = self.permissions(&hashed.sha256, known)?;
+        let is_too_open = !of_copy.is_for_readers_of(permissions);
+        Some(StoredContent { hashed: hashed.clone(), new: false, is_copy: false, is_too_open })
+    }
+
+    /// Takes the copy away from those who may not read a file of this content. Whether it was known as flushed, and is to be
+    /// known again. What another user has put there is theirs, and comes from a file that was theirs to show.
+    pub(crate) fn narrow(
+        &self,
+        sha256: &str,
+        permissions: ReadPermissions,
+        known: &KnownFiles,
+    ) -> Result<bool, StoreError> {
+        let _alone = self.commit(WAIT)?;
+        let failed = |source| StoreError::Narrow { sha256: sha256.to_owned(), source };
+        let object = self.local_object(sha256)?;
+        let of_copy = ReadPermissions::of(&object).map_err(failed)?;
+        if of_copy.is_for_readers_of(permissions) {
+            return Ok(false);
+        }
+        let is_known = self.has(sha256, known);
+        match object.set_permissions(of_copy.for_readers_of(permissions).of_copy()) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(false),
+            narrowed => narrowed.map(|()| is_known).map_err(failed),
+        }
     }
 
     /// Takes in the content of a file. `claimed` are those that this save has taken in already.
@@ -236,16 +304,17 @@ impl Store {
         // Removed unless it gets its place; if that fails, prune finds it.
         let mut temporary = TemporaryFile::new(&staging, "object", 0o600)?;
         let (hashed, is_copy) = hash::clone_or_copy(source, temporary.file()).map_err(copying)?;
-        let first = claimed.lock().is_ok_and(|mut claimed| claimed.insert(hashed.sha256.clone()));
-        if !first || self.has(&hashed.sha256, known) {
-            return Ok(StoredContent { hashed, new: false, is_copy: false });
+        let permissions = ReadPermissions::of(source).map_err(copying)?;
+        if !claimed.lock().is_ok_and(|mut claimed| claimed.insert(hashed.sha256.clone())) {
+            // Another thread is putting it there, with the permissions of another file.
+            return Ok(StoredContent { hashed, new: false, is_copy: false, is_too_open: true });
         }
-        // Who may not read the artifact may not read its copy, nor what is brought back from it.
-        let mode = source.metadata().map_err(copying)?.mode() & 0o555;
-        let permissions = Permissions::from_mode(0o400 | mode);
-        temporary.file().set_permissions(permissions).map_err(copying)?;
+        if let Some(stored) = self.stored(&hashed, permissions, known) {
+            return Ok(stored);
+        }
+        temporary.file().set_permissions(permissions.of_copy()).map_err(copying)?;
         self.place(path, &mut temporary, &hashed.sha256)?;
-        Ok(StoredContent { hashed, new: true, is_copy })
+        Ok(StoredContent { hashed, new: true, is_copy, is_too_open: false })
     }
 
     /// Gives the file its name, and flushes both.
@@ -256,6 +325,9 @@ impl Store {
             Ok(()) => {}
             // Another save may rely on the one that is there, so it is replaced only by one that is flushed.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                // Nobody narrows the one that is there meanwhile.
+                let _alone = self.commit(WAIT)?;
+                narrow_as_present(temporary.file(), &folder, sha256).map_err(failed)?;
                 temporary.file().sync_all().map_err(failed)?;
                 temporary.replace(&folder, sha256)?;
             }
@@ -299,6 +371,15 @@ impl Store {
     }
 }
 
+/// Who may not read our own object of this name may not read this one either.
+fn narrow_as_present(file: &File, folder: &Folder, name: &str) -> io::Result<()> {
+    let present = folder.stat(name).map_err(io::Error::other)?;
+    let is_ours = |present: &Stat| present.st_uid == rustix::process::geteuid().as_raw();
+    let Some(present) = present.filter(is_ours) else { return Ok(()) };
+    let present = ReadPermissions::of_mode(machine::mode_bits(&present));
+    file.set_permissions(ReadPermissions::of(file)?.for_readers_of(present).of_copy())
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FreedObjects {
     pub(crate) objects: usize,
@@ -313,4 +394,55 @@ pub(crate) fn object_path(store: &Path, sha256: &str) -> PathBuf {
 
 fn prefix(sha256: &str) -> &str {
     sha256.get(..2).unwrap_or(sha256)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use serde_json::Map;
+
+    use super::*;
+    use crate::remote_store::FetchedFile;
+
+    /// One content, wherever it is asked for.
+    #[derive(Debug)]
+    struct RemoteFile;
+
+    impl RemoteStore for RemoteFile {
+        fn name(&self) -> String {
+            "remote".to_owned()
+        }
+
+        fn put(&self, _: &str, _: Vec<RemoteContent>) -> Result<(), RemoteError> {
+            Ok(())
+        }
+
+        fn fetch(&self, _: &str, _: &str, mut to: &File) -> Result<Option<FetchedFile>, RemoteError> {
+            io::Write::write_all(&mut to, b"one\n")?;
+            Ok(Some(FetchedFile { is_executable: true }))
+        }
+
+        fn free(&self, _: &str, _: &dyn Fn(&str) -> bool) -> Result<(), RemoteError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_is_fetched_may_be_read_by_those_who_could_read_the_artifact() {
+        for (permissions, expected) in [(Some(0o640), 0o440), (Some(0o755), 0o555), (None, 0o555)] {
+            let folder = tempfile::tempdir().unwrap();
+            let remote: Option<Arc<dyn RemoteStore>> = Some(Arc::new(RemoteFile));
+            let store = Store { remote, ..Store::made(&Folder::open(folder.path()).unwrap()).unwrap() };
+            let artifact = Artifact {
+                relative_path: "a".to_owned(),
+                sha256: hash::of_bytes(b"one\n"),
+                size_bytes: 4,
+                permissions: permissions.map(ReadPermissions::of_mode),
+                unknown: Map::new(),
+            };
+            let mode = store.object(&artifact).unwrap().metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, expected);
+        }
+    }
 }

@@ -215,7 +215,7 @@ impl Checker {
         if depth == Depth::Quick && is_known() {
             return true;
         }
-        let Ok(file) = store.object(&artifact.sha256) else { return false };
+        let Ok(file) = store.object(artifact) else { return false };
         let Ok(identity) = Identity::of(&file) else { return false };
         let same = |content: String| content == artifact.sha256;
         identity.size() == artifact.size_bytes && self.content(&file, identity).is_ok_and(same)

@@ -3,8 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use checkpoint::ReadPermissions;
+use checkpoint::manifest::Artifact;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::Map;
 
 use crate::state::{RunState, StageState};
 use crate::surroundings::Surroundings;
@@ -223,6 +226,22 @@ pub struct AcceptedArtifact {
     pub size_bytes: u64,
     /// What the file was known by on its disk; with the same one it need not be read again.
     pub identity: String,
+    /// With which it is restored. None in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<ReadPermissions>,
+}
+
+impl AcceptedArtifact {
+    /// To be restored to a path below the root.
+    pub(crate) fn to_restore(&self, relative_path: String) -> Artifact {
+        Artifact {
+            relative_path,
+            sha256: self.sha256.clone(),
+            size_bytes: self.size_bytes,
+            permissions: self.permissions,
+            unknown: Map::new(),
+        }
+    }
 }
 
 impl Accepted {

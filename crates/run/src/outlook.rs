@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use checkpoint::FileHashes;
 use checkpoint::layout::Layout;
-use checkpoint::manifest::Artifact;
 use serde::Serialize;
-use serde_json::Map;
 
 use crate::earlier_runs::{EarlierRuns, EarlierStage};
 use crate::event::{Accepted, AcceptedArtifact};
@@ -340,9 +338,7 @@ pub fn has_all_outputs(layout: &Layout, record: &Record) -> bool {
 /// What is wrong with an output that is neither in its place as it was nor in a checkpoint.
 fn lost_output(layout: &Layout, id: &str, accepted: &Accepted) -> Option<String> {
     let is_lost = |path: &Path, artifact: &AcceptedArtifact| {
-        let relative_path = layout.relative(path);
-        let (sha256, size_bytes, unknown) = (artifact.sha256.clone(), artifact.size_bytes, Map::new());
-        !checkpoint::can_restore(layout, &Artifact { relative_path, sha256, size_bytes, unknown })
+        !checkpoint::can_restore(layout, &artifact.to_restore(layout.relative(path)))
     };
     let mut lost = moved(layout, id, accepted).filter(|(path, artifact)| is_lost(path, artifact));
     lost.next().map(|(path, artifact)| {

@@ -255,7 +255,9 @@ impl StageCheckpoint {
     pub(crate) fn contents(&self) -> HashMap<String, FileContent> {
         let known = self.manifest.artifacts.iter().zip(&self.identities).map(|(artifact, identity)| {
             let (sha256, bytes) = (artifact.sha256.clone(), artifact.size_bytes);
-            (artifact.relative_path.clone(), FileContent { sha256, bytes, identity: *identity })
+            let content =
+                FileContent { sha256, bytes, identity: *identity, permissions: artifact.permissions };
+            (artifact.relative_path.clone(), content)
         });
         known.collect()
     }

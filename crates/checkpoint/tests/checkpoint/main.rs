@@ -13,4 +13,5 @@ mod checkpoints;
 mod file_hashes;
 mod hostile;
 mod manifest;
+mod permissions;
 mod restore_faults;

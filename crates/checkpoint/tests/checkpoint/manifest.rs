@@ -171,6 +171,11 @@ fn wrong_fields_are_refused_though_the_hash_fits() {
         ("artifacts", json!([{"relativePath": "a", "sha256": DIGEST.to_uppercase(), "sizeBytes": 1}])),
         ("artifacts", json!([{"relativePath": "", "sha256": DIGEST, "sizeBytes": 1}])),
         ("artifacts", json!([{"relativePath": "a", "sha256": DIGEST, "sizeBytes": -1}])),
+        ("artifacts", json!([{"relativePath": "a", "sha256": DIGEST, "sizeBytes": 1, "permissions": "rw"}])),
+        (
+            "artifacts",
+            json!([{"relativePath": "a", "sha256": DIGEST, "sizeBytes": 1, "permissions": "4755"}]),
+        ),
         (
             "artifacts",
             json!([
@@ -184,6 +189,13 @@ fn wrong_fields_are_refused_though_the_hash_fits() {
     ] {
         assert!(parse(&changed(key, value.clone())).is_err(), "{key}: {value}");
     }
+}
+
+#[test]
+fn permissions_are_octal_and_say_nothing_of_writing() {
+    let artifact = json!([{"relativePath": "a", "sha256": DIGEST, "sizeBytes": 1, "permissions": "0746"}]);
+    let manifest = parse(&changed("artifacts", artifact)).unwrap().manifest;
+    assert_eq!(serde_json::to_value(&manifest.artifacts).unwrap()[0]["permissions"], "0544");
 }
 
 #[test]

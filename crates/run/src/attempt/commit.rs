@@ -118,6 +118,7 @@ impl RunningAttempt<'_> {
                 sha256: content.sha256,
                 size_bytes: content.bytes,
                 identity: content.identity.map(|identity| identity.to_string()).unwrap_or_default(),
+                permissions: content.permissions,
             });
         }
         Ok(described)

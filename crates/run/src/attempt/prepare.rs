@@ -102,8 +102,13 @@ impl RunningAttempt<'_> {
             });
             let content =
                 content.map_err(|error| failed(format!("`{}` cannot be read: {error}", path.display())))?;
-            let (sha256, size_bytes) = (content.sha256, content.bytes);
-            Ok(AcceptedArtifact { path: file.clone(), sha256, size_bytes, identity: String::new() })
+            Ok(AcceptedArtifact {
+                path: file.clone(),
+                sha256: content.sha256,
+                size_bytes: content.bytes,
+                identity: String::new(),
+                permissions: content.permissions,
+            })
         });
         let hashed = Some(hashed.collect::<Result<Vec<_>, Unaccepted>>()?);
         Ok(PreparedResult { hashed, ..prepared })

@@ -7,8 +7,6 @@ use std::path::Path;
 
 use checkpoint::hash;
 use checkpoint::layout::DISPLAYS_FILE;
-use checkpoint::manifest::Artifact;
-use serde_json::Map;
 use text::error_chain;
 
 use super::{Engine, EngineError};
@@ -104,12 +102,7 @@ impl Engine<'_> {
                 publish::make_folder(root, parent)?;
             }
             if take(&source.join(&artifact.path), &target, Some(&artifact.sha256)).is_err() {
-                gone.push(Artifact {
-                    relative_path: self.layout.relative(&target),
-                    sha256: artifact.sha256.clone(),
-                    size_bytes: artifact.size_bytes,
-                    unknown: Map::new(),
-                });
+                gone.push(artifact.to_restore(self.layout.relative(&target)));
             }
         }
         publish::make_missing_folders(root, &artifacts, &made.accepted.folders)?;

@@ -1,8 +1,6 @@
 //! Whether a stage that completed before need not be run again: its command, its inputs and its outputs are what they
 //! were. Outputs that are missing or were changed are brought back from the store.
 
-use checkpoint::manifest::Artifact;
-use serde_json::Map;
 use text::error_chain;
 
 use super::{Engine, EngineError};
@@ -82,12 +80,7 @@ impl Engine<'_> {
         for artifact in &accepted.artifacts {
             let path = folder.join(&artifact.path);
             if !is_in_place(&self.layout, &self.hashes, &path, artifact) {
-                missing.push(Artifact {
-                    relative_path: self.layout.relative(&path),
-                    sha256: artifact.sha256.clone(),
-                    size_bytes: artifact.size_bytes,
-                    unknown: Map::new(),
-                });
+                missing.push(artifact.to_restore(self.layout.relative(&path)));
             }
         }
         let mut restored = checkpoint::restore(&self.layout, &missing)?;

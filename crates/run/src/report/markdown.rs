@@ -372,6 +372,7 @@ mod tests {
             sha256: String::new(),
             size_bytes: 1,
             identity: String::new(),
+            permissions: None,
         };
         let stage = StageStory { artifacts: vec![artifact], ..StageStory::default() };
         let [stage_name, name, value] =

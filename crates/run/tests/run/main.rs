@@ -12,6 +12,7 @@
 mod engine;
 mod expansion;
 mod other_runs;
+mod permissions;
 mod plan;
 #[cfg(feature = "python")]
 #[path = "../../../kernel/tests/kernel/python.rs"]

@@ -95,6 +95,7 @@ impl Teller {
                         sha256: "41f1cbe52f4afbf25f8cabd8597a6f92680906a63754b5bc27c9644d3fa599b4".to_owned(),
                         size_bytes: 2048,
                         identity: String::new(),
+                        permissions: None,
                     }],
                     folders: Vec::new(),
                 }),
@@ -217,6 +218,7 @@ fn hostile(root: &Path) -> Layout {
         sha256: "41f1cbe52f4afbf25f8cabd8597a6f92680906a63754b5bc27c9644d3fa599b4".to_owned(),
         size_bytes: std::fs::metadata(published.join(path)).unwrap().len(),
         identity: String::new(),
+        permissions: None,
     });
     teller.complete(1, id, 2, artifacts.to_vec());
     layout

@@ -1,5 +1,6 @@
 //! The watchdog, Ctrl-C and `abort`: what runs is ended, and what there was of it is kept.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
@@ -11,8 +12,10 @@ use crate::trust::terminal;
 /// Ignores what can be ignored, and says that it is there.
 const STUBBORN: &str = "command = 'trap \"\" INT TERM; echo so far; echo part > $CHECKSTONE_ARTIFACT_DIR/part.txt; touch started; while :; do sleep 0.05; done'";
 
-/// The manifest of the emergency checkpoint of `S01_hang_forever`, which was ended for a reason.
-fn interrupted_manifest(reason: &str) -> String {
+/// The manifest of the emergency checkpoint of `S01_hang_forever`, which was ended for a reason. Who may read what a stage writes
+/// is the umask's to say.
+fn interrupted_manifest(project: &Project, reason: &str) -> String {
+    let mode = std::fs::metadata(project.path("started")).unwrap().permissions().mode();
     let manifest = r#"{
   "checkpointId": "ckpt-emergency-000001-[id]",
   "researchSessionID": "r1",
@@ -37,12 +40,14 @@ fn interrupted_manifest(reason: &str) -> String {
     {
       "relativePath": "reports/study/r1/.attempts/S01_hang_forever/1/artifacts/part.txt",
       "sha256": "[hash]",
-      "sizeBytes": 5
+      "sizeBytes": 5,
+      "permissions": "MODE"
     },
     {
       "relativePath": "reports/study/r1/.attempts/S01_hang_forever/1/output.log",
       "sha256": "[hash]",
-      "sizeBytes": 7
+      "sizeBytes": 7,
+      "permissions": "MODE"
     }
   ],
   "rehydration": {
@@ -51,7 +56,7 @@ fn interrupted_manifest(reason: &str) -> String {
   },
   "manifestSha256": "[hash]"
 }"#;
-    manifest.replace("REASON", reason)
+    manifest.replace("REASON", reason).replace("MODE", &format!("{:04o}", mode & 0o444))
 }
 
 /// Success criterion 4 (within 30 s of its limit), R1, R2, R3: a stage that ignores everything is gone, its output and its
@@ -72,7 +77,7 @@ fn a_stuck_stage_is_interrupted_and_what_there_was_is_kept() {
     let id = newest["checkpointId"].as_str().unwrap();
     assert!(id.starts_with("ckpt-emergency-"), "{id}");
     let manifest = project.read(&format!("reports/study/checkpoints/r1/{id}/checkpoint.json"));
-    assert_eq!(without_durations(&manifest), interrupted_manifest("timeout"));
+    assert_eq!(without_durations(&manifest), interrupted_manifest(&project, "timeout"));
     let valid = project.output(&["checkpoint", "validate", id, "--title", "study", "--run", "r1"]);
     assert!(valid.succeeded(), "{valid:?}");
     assert_eq!(project.read("reports/study/r1/.attempts/S01_hang_forever/1/output.log"), "so far\n");
@@ -119,7 +124,7 @@ fn control_c_aborts_and_a_second_one_skips_the_grace() {
     let newest = project.checkpoints()[0].clone();
     let id = newest["checkpointId"].as_str().unwrap();
     let manifest = project.read(&format!("reports/study/checkpoints/r1/{id}/checkpoint.json"));
-    assert_eq!(without_durations(&manifest), interrupted_manifest("abort"));
+    assert_eq!(without_durations(&manifest), interrupted_manifest(&project, "abort"));
 }
 
 /// The inputs of a stage are read before it is started, which takes a while where they are large.
