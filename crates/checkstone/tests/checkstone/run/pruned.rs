@@ -157,10 +157,18 @@ fn what_is_not_a_runs_stays() {
     std::os::unix::fs::symlink("../../src", project.path("reports/study/linked")).unwrap();
     std::fs::create_dir(project.path("reports/study/checkpoints/linked")).unwrap();
     std::fs::write(project.path("reports/study/checkpoints/linked/events.jsonl"), "").unwrap();
+    // Whatever is hidden is no run, whatever is in it.
+    let hidden = ["reports/study/.begun", "reports/study/checkpoints/.begun"].map(|path| project.path(path));
+    for folder in &hidden {
+        std::fs::create_dir(folder).unwrap();
+        std::fs::copy(project.path("reports/study/checkpoints/r1/events.jsonl"), folder.join("events.jsonl"))
+            .unwrap();
+    }
     let pruned = project.output(&["run", "--prune", "--keep", "0", "--yes"]);
     assert_eq!(pruned.code, Some(0), "{pruned:?}");
     assert_eq!(runs(&project), ["r3"]);
     assert_eq!(project.read("reports/study/README.md"), report);
+    assert!(hidden.iter().all(|folder| folder.join("events.jsonl").exists()));
     assert_eq!(project.read("src/lib.rs"), "pub fn one() -> u32 { 1 }\n");
 }
 
