@@ -383,8 +383,8 @@ impl<'a> Work<'a> {
         seen == *present
     }
 
-    /// Whether a command between these moments may change files that it does not name. Programs of the repository that are
-    /// known to be run, or to verify, are taken to leave it as it is.
+    /// Whether a command between these moments may change files that it does not name. What runs the program, or verifies, is
+    /// taken to leave them alone.
     fn may_rewrite_any(&self, after: Moment, before: Moment) -> bool {
         let mut calls = self.calls.iter().take(before.call).skip(after.call);
         let mut commands = self.commands().filter(|ran| after < ran.at && ran.at < before);

@@ -34,6 +34,8 @@ impl SimpleCommand {
     pub(crate) fn named_paths(&self) -> Option<Vec<&str>> {
         let row = self.row()?;
         let (mut paths, mut verbs, mut is_sure) = (Vec::new(), usize::from(row.has_subcommands()), true);
+        let is_package =
+            |word: &str| row.is(Fact::NamesPackages) && !word.starts_with(['.', '/']) && !is_code_file(word);
         let mut arguments = self.arguments.iter().map(Word::known);
         while let Some(word) = arguments.next() {
             let word = word?;
@@ -51,9 +53,7 @@ impl SimpleCommand {
                 is_sure = takes_next || value.is_some() || !is_long || table::has(FLAGS, word);
             } else if verbs > 0 {
                 verbs -= 1;
-            } else if !is_sure || word.contains(['*', '?', '[', '{', '$', '~']) {
-                return None;
-            } else if row.is(Fact::NamesPackages) && !word.starts_with(['.', '/']) && !is_code_file(word) {
+            } else if !is_sure || word.contains(['*', '?', '[', '{', '$', '~']) || is_package(word) {
                 return None;
             } else {
                 let path = word.split("::").next().unwrap_or_default();
