@@ -325,10 +325,10 @@ impl Store {
             Ok(()) => {}
             // Another save may rely on the one that is there, so it is replaced only by one that is flushed.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                temporary.file().sync_all().map_err(failed)?;
                 // Nobody narrows the one that is there meanwhile.
                 let _alone = self.commit(WAIT)?;
                 narrow_as_present(temporary.file(), &folder, sha256).map_err(failed)?;
-                temporary.file().sync_all().map_err(failed)?;
                 temporary.replace(&folder, sha256)?;
             }
             Err(error) => return Err(error.into()),

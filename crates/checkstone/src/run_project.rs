@@ -403,6 +403,7 @@ pub(crate) fn settings(root: &Path, jobs: usize, again: &[String]) -> Result<Set
         again: again.to_vec(),
         interrupt,
         is_secret: autosave::secrets::is_secret_variable,
+        is_own_run: |run| is_known(run.root(), run),
         hold: run_storage::hold(root)?,
         ..Settings::default()
     })

@@ -55,21 +55,32 @@ impl EarlierRuns {
     pub(crate) fn read(runs: &[Layout]) -> Self {
         let mut found = Self::default();
         for run in runs.iter().take(MOST_RUNS) {
-            let Ok(record) = Record::read(&run.events()) else { continue };
-            for (id, stage, template, parameters) in stages_of(&record) {
-                let parameters = parameters.to_owned();
-                found.attempts.entry(template.to_owned()).or_default().extend(attempt_of(
-                    run,
-                    stage,
-                    &parameters,
-                ));
-                if let Some(accepted) = stage.accepted.clone() {
-                    let made = EarlierStage { run: run.clone(), id: id.to_owned(), parameters, accepted };
-                    found.stages.entry(template.to_owned()).or_default().push(made);
-                }
-            }
+            found.add(run);
         }
         found
+    }
+
+    /// What a run has made of a stage meanwhile, if that has not been looked at before.
+    pub(crate) fn has_read_again(&mut self, run: &Layout, stage: &Stage, fingerprint: &str) -> bool {
+        let known = self.stages.get(&stage.template).into_iter().flatten();
+        let is_known =
+            known.filter(|made| made.run == *run).any(|made| made.accepted.fingerprint == fingerprint);
+        if !is_known {
+            self.add(run);
+        }
+        !is_known
+    }
+
+    fn add(&mut self, run: &Layout) {
+        let Ok(record) = Record::read(&run.events()) else { return };
+        for (id, stage, template, parameters) in stages_of(&record) {
+            let parameters = parameters.to_owned();
+            self.attempts.entry(template.to_owned()).or_default().extend(attempt_of(run, stage, &parameters));
+            if let Some(accepted) = stage.accepted.clone() {
+                let made = EarlierStage { run: run.clone(), id: id.to_owned(), parameters, accepted };
+                self.stages.entry(template.to_owned()).or_default().push(made);
+            }
+        }
     }
 
     /// How the last attempt came to nothing, if there was one.

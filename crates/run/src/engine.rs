@@ -57,6 +57,8 @@ pub struct Settings {
     /// Other runs of the title, the newest first: what they made is not made again in a new run, and neither there nor in one that is
     /// resumed what must not be repeated. Without them nothing that others did matters.
     pub earlier_runs: Option<Vec<Layout>>,
+    /// Whether a run is this user's own: results of others are not used again.
+    pub is_own_run: fn(&Layout) -> bool,
     /// Stages that are run again, whatever became of them.
     pub again: Vec<String>,
     /// Set by somebody who wants the run to be aborted; taken back here, so that it can be set a second time.
@@ -81,6 +83,7 @@ impl Default for Settings {
             longest_unchecked: LONGEST_WITHOUT_CHECKPOINT,
             resources: None,
             earlier_runs: Some(Vec::new()),
+            is_own_run: |_| true,
             again: Vec::new(),
             interrupt: Arc::default(),
             is_secret: |_, _| false,
@@ -199,7 +202,7 @@ struct Engine<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Beginning {
+pub(crate) enum Beginning {
     New,
     Resumed,
 }
@@ -243,7 +246,7 @@ impl<'a> Engine<'a> {
                 && !runs.is_empty()
                 && outlook::is_session_made(&plan, &layout, &earlier_runs),
             earlier_runs,
-            turns: Turns::of(&layout),
+            turns: Turns::of(&layout, beginning),
             plan: Arc::new(plan),
             code: ProjectCode::new(layout.root(), Arc::clone(&hashes)).into(),
             layout,

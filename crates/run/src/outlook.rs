@@ -9,6 +9,7 @@ use checkpoint::layout::Layout;
 use serde::Serialize;
 
 use crate::earlier_runs::{EarlierRuns, EarlierStage};
+use crate::engine::Beginning;
 use crate::event::{Accepted, AcceptedArtifact};
 use crate::fingerprint::{self, Preceding};
 use crate::plan::{Kind, Plan, SessionTurn, Stage};
@@ -65,7 +66,7 @@ pub fn of_new_run(
     foreign: &[Layout],
 ) -> Vec<StageOutlook> {
     let earlier = EarlierRuns::read(runs.unwrap_or_default());
-    let turns = runs.map(|_| Turns::of(layout));
+    let turns = runs.map(|_| Turns::of(layout, Beginning::New));
     let mut outlook = new_run_of_known(plan, layout, &earlier, turns.as_ref());
     let foreign = EarlierRuns::read(foreign);
     for unmade in outlook.iter_mut().filter(|stage| stage.why == NEVER_RUN) {
@@ -164,11 +165,11 @@ fn refused(turns: Option<&Turns>, known: &Known<'_>, stage: &Stage, before: &Bef
     let last = turns.last(stage);
     // What it comes after may make something else.
     let may_differ = before.runs_first.is_some();
-    let present = || match may_differ {
+    let present = match may_differ {
         true => Some(String::new()),
-        false => Some(known.look(stage, &Accepted::default(), &before.preceding)?.fingerprint),
+        false => known.look(stage, &Accepted::default(), &before.preceding).map(|now| now.fingerprint),
     };
-    Some(Unmade::new(Would::Refuse, turns.reason_not_to_begin(&last, present)?))
+    Some(Unmade::new(Would::Refuse, turns.reason_not_to_begin(&last, stage, present.as_deref())?))
 }
 
 /// A run that goes on; stages in `again` are run whatever became of them. `others` are the other runs of the title, the newest
@@ -180,7 +181,7 @@ pub fn of_resume(
     again: &[String],
     others: &[Layout],
 ) -> Vec<StageOutlook> {
-    let (others, turns) = (EarlierRuns::read(others), Turns::of(layout));
+    let (others, turns) = (EarlierRuns::read(others), Turns::of(layout, Beginning::Resumed));
     decide_all(plan, layout, &|known, stage, before| {
         let here = record.stage(&stage.id);
         let completed = here.accepted.clone().filter(|_| here.state == StageState::Completed);

@@ -14,6 +14,7 @@ use files::{FileError, Folder, sync_directory};
 use serde::{Deserialize, Serialize};
 use text::shell_word;
 
+use crate::engine::Beginning;
 use crate::plan::Stage;
 use crate::publish::{self, PublishError};
 use crate::state::NOT_RETRYABLE;
@@ -21,6 +22,9 @@ use crate::state::NOT_RETRYABLE;
 const BEGUN: &str = ".begun";
 const EXTENSION: &str = ".json";
 const LONGEST: u64 = 64 << 10;
+/// No stage is begun so often; a file with a higher number is no turn.
+const MOST_TURNS: u32 = 1_000_000_000;
+const RUN_FRESH: &str = "`checkstone run --fresh` runs everything anyway";
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -38,7 +42,7 @@ struct TurnNote {
 /// The last beginning of a stage.
 #[derive(Clone, Debug)]
 pub(crate) struct LastTurn {
-    number: u64,
+    number: u32,
     state: TurnState,
 }
 
@@ -56,30 +60,41 @@ enum TurnState {
 #[derive(Clone, Debug)]
 pub(crate) struct Turns {
     layout: Layout,
+    beginning: Beginning,
 }
 
 impl Turns {
-    pub(crate) fn of(layout: &Layout) -> Self {
-        Self { layout: layout.clone() }
+    pub(crate) fn of(layout: &Layout, beginning: Beginning) -> Self {
+        Self { layout: layout.clone(), beginning }
     }
 
     /// Makes the next turn this run's, on the disk; not if another run was faster.
     pub(crate) fn take(&self, stage: &Stage, last: &LastTurn) -> Result<Replaced, PublishError> {
         let folder = self.folder(stage);
         publish::make_folder(self.layout.root(), &folder)?;
-        let next = folder.join(file_name(last.number.saturating_add(1)));
-        let note = self.note(stage, None);
-        let taken = atomic_file::replace_if_unchanged(&next, None, &note.bytes(), 0o666)?;
+        let own = last.number + 1;
+        let place = folder.join(file_name(own));
+        if atomic_file::replace_if_unchanged(&place, None, &self.note(stage, None).bytes(), 0o666)?
+            == Replaced::Changed
+        {
+            return Ok(Replaced::Changed);
+        }
         if last.number == 0 {
             for above in folder.ancestors().skip(1).take(2) {
                 sync_directory(above)?;
             }
         }
+        let all = numbers(&folder)?;
+        // Others were so much faster that this number had been taken, and removed.
+        if all.iter().any(|other| *other > own) {
+            fs_err::remove_file(&place).map_err(FileError::failed("remove", &place))?;
+            return Ok(Replaced::Changed);
+        }
         // Somebody may be reading the last one.
-        for old in numbers(&folder)?.into_iter().filter(|old| *old < last.number) {
+        for old in all.into_iter().filter(|old| *old < last.number) {
             let _ = fs_err::remove_file(folder.join(file_name(old)));
         }
-        Ok(taken)
+        Ok(Replaced::Yes)
     }
 
     /// The stage completed in this run, unless another has begun it since.
@@ -111,33 +126,46 @@ impl Turns {
         LastTurn { number, state }
     }
 
+    /// The run that completed the stage in this turn, if it did and was known by this then.
+    pub(crate) fn completed_as(&self, last: &LastTurn, fingerprint: &str) -> Option<Layout> {
+        match &last.state {
+            TurnState::Completed(note, known) if known == fingerprint => self.of_run(&note.run),
+            _ => None,
+        }
+    }
+
     /// Why the stage is not begun after this turn. `present` is what it is known by now.
     pub(crate) fn reason_not_to_begin(
         &self,
         last: &LastTurn,
-        present: impl FnOnce() -> Option<String>,
+        stage: &Stage,
+        present: Option<&str>,
     ) -> Option<String> {
         let (note, how) = match &last.state {
             TurnState::NeverBegun => return None,
             // It was killed before it could record that.
-            TurnState::Begun(note) if note.run == self.layout.run() => return None,
+            TurnState::Begun(note)
+                if note.run == self.layout.run() && self.beginning == Beginning::Resumed =>
+            {
+                return None;
+            }
             TurnState::Begun(note) => (note, "started it but did not complete it"),
-            TurnState::Completed(_, fingerprint) if present().is_some_and(|now| now != *fingerprint) => {
+            TurnState::Completed(_, fingerprint) if present.is_some_and(|now| now != fingerprint) => {
                 return None;
             }
             TurnState::Completed(note, _) => (note, "completed it, but what that made cannot be used again"),
             TurnState::Unreadable(path) => {
                 let path = self.layout.relative(path);
                 return Some(format!(
-                    "{NOT_RETRYABLE}, and `{path}`, which says whether it was started, cannot be read"
+                    "{NOT_RETRYABLE}, and `{path}`, which says whether it was started, cannot be read; {RUN_FRESH}"
                 ));
             }
         };
-        let (run, word, id) = (&note.run, shell_word(&note.run), shell_word(&note.stage_id));
+        let (run, word, id) = (&note.run, shell_word(&note.run), shell_word(&stage.id));
         let is_there = self.of_run(run).is_some_and(|run| run.events().is_file());
         let anyway = match is_there {
             true => format!("`checkstone resume {word} --again {id}` runs it anyway"),
-            false => "`checkstone run --fresh` runs everything anyway".to_owned(),
+            false => RUN_FRESH.to_owned(),
         };
         Some(format!("{NOT_RETRYABLE}, and run `{run}` {how}; {anyway}"))
     }
@@ -175,15 +203,46 @@ impl TurnNote {
     }
 }
 
-fn file_name(number: u64) -> String {
+fn file_name(number: u32) -> String {
     format!("{number}{EXTENSION}")
 }
 
 /// None if there is no such folder.
-fn numbers(folder: &Path) -> Result<Vec<u64>, FileError> {
+fn numbers(folder: &Path) -> Result<Vec<u32>, FileError> {
     let entries = match Folder::open(folder).and_then(|folder| folder.entries()) {
         Err(error) if error.is_not_found() => Vec::new(),
         entries => entries?,
     };
-    Ok(entries.iter().filter_map(|(name, _)| name.strip_suffix(EXTENSION)?.parse().ok()).collect())
+    let number = |name: &str| name.strip_suffix(EXTENSION)?.parse().ok();
+    let numbers =
+        entries.iter().filter_map(|(name, _)| number(name).filter(|number| file_name(*number) == *name));
+    Ok(numbers.filter(|number| *number < MOST_TURNS).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Plan;
+
+    /// A run may take long between its look and its turn.
+    #[test]
+    fn a_turn_that_is_long_over_is_not_taken() {
+        let root = tempfile::tempdir().unwrap();
+        let text = "title = \"t\"\n[[stage]]\nstageId = \"S01_send_mail\"\ngoal = \"Send the mail to everybody\"\n\
+                    command = 'true'\nretryable = false\n";
+        let plan = Plan::read("plan.toml", text, root.path()).unwrap();
+        let stage = plan.stages.first().unwrap();
+        let of_run = |run: &str| Turns::of(&Layout::new(root.path(), "t", run).unwrap(), Beginning::New);
+        let (slow, fast) = (of_run("slow"), of_run("fast"));
+        let take = |turns: &Turns, last: &LastTurn| turns.take(stage, last).unwrap();
+        assert_eq!(take(&fast, &fast.last(stage)), Replaced::Yes);
+        let seen = slow.last(stage);
+        for _ in 0..4 {
+            assert_eq!(take(&fast, &fast.last(stage)), Replaced::Yes);
+            assert_eq!(take(&slow, &seen), Replaced::Changed);
+        }
+        let last = fast.last(stage);
+        assert_eq!(last.number, 5);
+        assert!(matches!(last.state, TurnState::Begun(note) if note.run == "fast"));
+    }
 }

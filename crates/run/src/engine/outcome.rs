@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use checkpoint::manifest::Status;
 use supervise::Signal;
+use text::error_chain;
 
 use super::{Engine, EngineError, Standing};
 use crate::attempt::{AttemptOutcome, AttemptProgress, Cause};
@@ -168,8 +169,12 @@ impl Engine<'_> {
         }
         let unaccepted = match result {
             Ok(accepted) => {
-                if let Some(stage) = self.stage(index).filter(|stage| !stage.is_retryable) {
-                    self.turns.complete(stage, &accepted.fingerprint)?;
+                if let Some(stage) = self.stage(index).filter(|stage| !stage.is_retryable)
+                    && let Err(error) = self.turns.complete(stage, &accepted.fingerprint)
+                {
+                    // It did what must not be repeated; other runs will not know that it completed, and will not begin it either.
+                    let why = format!("other runs cannot be told that it completed: {}", error_chain(&error));
+                    self.warn(Some(index), why)?;
                 }
                 self.may_free |= self.recorded(index).is_some_and(|before| before.accepted.is_some());
                 self.stage_ended(index, StageState::Completed, None, ending, Some(accepted))?;

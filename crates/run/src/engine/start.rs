@@ -11,11 +11,21 @@ use super::{Engine, EngineError, Standing};
 use crate::attempt::{CheckpointsBy, EarlierArtifact, Job, SessionBefore, WHILE_IT_RAN};
 use crate::event::{Accepted, What};
 use crate::executor::AttemptTicket;
-use crate::plan::{Kind, Storing};
+use crate::plan::{Kind, Stage, Storing};
 use crate::state::StageState;
+use crate::turns::LastTurn;
 
 /// A checkpoint of a Python stage holds all artifacts of the run up to this many, and beyond it those that are still needed.
 const ARTIFACTS_IN_CHECKPOINT: usize = 2000;
+
+/// Whether a stage that must not be repeated is this run's to begin.
+enum Turn {
+    /// If nobody begins it after the last turn. Without one it may be repeated.
+    Free(Option<LastTurn>),
+    /// Another run has made it meanwhile.
+    Made,
+    Refused(String),
+}
 
 impl Engine<'_> {
     pub(super) fn start_what_is_ready(&mut self) -> Result<(), EngineError> {
@@ -44,10 +54,6 @@ impl Engine<'_> {
                 self.complete(index)?;
                 continue;
             }
-            if let Some(reason) = self.reason_not_to_begin(index)? {
-                self.give_up(index, reason)?;
-                continue;
-            }
             self.start(index)?;
         }
         Ok(())
@@ -61,21 +67,31 @@ impl Engine<'_> {
         stage.is_retryable || !began || self.is_wanted_again(index)
     }
 
-    /// As `may_run`, by what other runs of the title have done. Without a reason it is this run's to begin, and others see that.
-    fn reason_not_to_begin(&self, index: usize) -> Result<Option<String>, EngineError> {
-        let Some(stage) = self.stage(index).filter(|stage| !stage.is_retryable) else { return Ok(None) };
-        let is_free = self.settings.earlier_runs.is_none() || self.is_wanted_again(index);
-        loop {
-            let last = self.turns.last(stage);
-            let present = || {
-                let nearest = self.earlier_runs.of_stage(stage).map(|(nearest, _)| &nearest.accepted);
-                Some(self.look(index, nearest.unwrap_or(&Accepted::default()))?.fingerprint)
-            };
-            let reason = self.turns.reason_not_to_begin(&last, present).filter(|_| !is_free);
-            if reason.is_some() || self.turns.take(stage, &last)? == Replaced::Yes {
-                return Ok(reason);
-            }
+    /// As `may_run`, by what other runs of the title have done.
+    fn turn(&mut self, index: usize) -> Result<Turn, EngineError> {
+        let Some(stage) = self.stage(index).filter(|stage| !stage.is_retryable).cloned() else {
+            return Ok(Turn::Free(None));
+        };
+        let last = self.turns.last(&stage);
+        if self.settings.earlier_runs.is_none() || self.is_wanted_again(index) {
+            return Ok(Turn::Free(Some(last)));
         }
+        let present = self.present_fingerprint(index, &stage);
+        if let Some(now) = &present
+            && let Some(run) = self.turns.completed_as(&last, now)
+            && (self.settings.is_own_run)(&run)
+            && self.earlier_runs.has_read_again(&run, &stage, now)
+            && self.is_made_by_earlier_run(index)?
+        {
+            return Ok(Turn::Made);
+        }
+        let reason = self.turns.reason_not_to_begin(&last, &stage, present.as_deref());
+        Ok(reason.map_or(Turn::Free(Some(last)), Turn::Refused))
+    }
+
+    fn present_fingerprint(&self, index: usize, stage: &Stage) -> Option<String> {
+        let nearest = self.earlier_runs.of_stage(stage).map(|(nearest, _)| &nearest.accepted);
+        Some(self.look(index, nearest.unwrap_or(&Accepted::default()))?.fingerprint)
     }
 
     pub(super) fn is_wanted_again(&self, index: usize) -> bool {
@@ -84,6 +100,12 @@ impl Engine<'_> {
     }
 
     pub(super) fn start(&mut self, index: usize) -> Result<(), EngineError> {
+        // Before other stages are run again for the session that it needs.
+        let last = match self.turn(index)? {
+            Turn::Free(last) => last,
+            Turn::Made => return self.complete(index),
+            Turn::Refused(reason) => return self.give_up(index, reason),
+        };
         let SessionToBeginWith::Now(session) = self.session_to_begin_with(index)? else { return Ok(()) };
         let reason = self.recorded(index).and_then(|stage| stage.reason.as_deref());
         let is_after_change = reason.is_some_and(|reason| reason.ends_with(WHILE_IT_RAN));
@@ -95,6 +117,13 @@ impl Engine<'_> {
         let to_resume = self.saved_half_way(index)?;
         let token = ticket.token.clone();
         let job = Job { is_after_change, ..self.job(index, attempt, ticket, session, to_resume) };
+        if let (Some(last), Some(stage)) = (last, self.stage(index))
+            && self.turns.take(stage, &last)? == Replaced::Changed
+        {
+            // Another run was faster: what it does with its turn decides.
+            self.ready.insert(index);
+            return Ok(());
+        }
         // On the disk first: after this a lost supervisor's successor looks for what it left running.
         self.append(What::StageState {
             stage_id: self.id(index),

@@ -176,6 +176,45 @@ fn of_runs_at_the_same_time_one_begins_it() {
             scope.spawn(move || project.run(run, &[]));
         }
     });
+    // Whoever came too early uses what was made.
+    for run in ["a1", "b1", "c1", "d1"] {
+        assert_eq!(project.resume(run, &["a1", "b1", "c1", "d1"], &[]).0, RunState::Completed);
+    }
+    assert_eq!(project.read("mails"), "sent\n");
+}
+
+/// A run knows what others have made when it begins, and of what must not be repeated also what they made since.
+#[test]
+fn what_another_run_completes_meanwhile_is_used() {
+    let stages = "[[stage]]\nstageId = \"S01_wait_long\"\ncommand = 'true'\n\
+                  [[stage]]\nstageId = \"S02_send_mail\"\ncommand = 'echo sent >> mails'\nretryable = false\n";
+    let project = Project::new(stages);
+    let mut is_first = true;
+    let mut other_run = |event: &Event| {
+        if let What::StageState { to: StageState::Completed, .. } = &event.what
+            && std::mem::take(&mut is_first)
+        {
+            assert_eq!(project.run("b1", &[]), RunState::Completed);
+        }
+    };
+    let settings = project.settings(&[]);
+    let state = engine::run(project.root.path(), project.plan_text(), "a1", &settings, &mut other_run);
+    assert_eq!(state.unwrap(), RunState::Completed);
+    assert_eq!(project.stage("a1", "S02_send_mail").reason.as_deref(), Some("made by run `b1`"));
+    assert_eq!(project.read("mails"), "sent\n");
+}
+
+/// What is called like it is another run.
+#[test]
+fn a_run_with_the_name_of_a_removed_one_is_another() {
+    let once =
+        "[[stage]]\nstageId = \"S01_send_mail\"\ncommand = 'echo sent >> mails; false'\nretryable = false\n";
+    let project = Project::new(once);
+    assert_eq!(project.run("nightly", &[]), RunState::Failed);
+    fs_err::remove_dir_all(project.layout("nightly").run_checkpoints()).unwrap();
+    fs_err::remove_dir_all(project.layout("nightly").run_directory()).unwrap();
+    assert_eq!(project.run("nightly", &[]), RunState::Failed);
+    assert_eq!(project.stage("nightly", "S01_send_mail").attempt, 0);
     assert_eq!(project.read("mails"), "sent\n");
 }
 
@@ -221,6 +260,9 @@ fn instances_are_known_by_what_they_are_run_for() {
         |outlook: Vec<(Would, String)>| outlook.into_iter().map(|(would, _)| would).collect::<Vec<_>>();
     assert_eq!(would(project.outlook(&["a1"])), [Would::Reuse, Would::Refuse, Would::Run]);
     assert_eq!(project.run("b1", &["a1"]), RunState::Failed);
+    let reason = project.stage("b1", "S01_send_each_b").reason.unwrap();
+    // What it is called in the plan as it is now, which is what is resumed.
+    assert!(reason.ends_with("; `checkstone resume a1 --again S01_send_each_b` runs it anyway"), "{reason}");
     let mut sent: Vec<String> = project.read("mails").lines().map(str::to_owned).collect();
     sent.sort();
     assert_eq!(sent, ["1", "2", "3", "4"]);
@@ -236,13 +278,21 @@ fn a_note_that_cannot_be_read_keeps_a_stage_from_being_begun() {
     for text in ["", "{\"run\":\"../../x\",\"stageId\":\"S01_send_mail\"}"] {
         fs_err::write(stage.join("1.json"), text).unwrap();
         let note = project.layout("a1").relative(&stage.join("1.json"));
-        let why =
-            format!("it is not retryable, and `{note}`, which says whether it was started, cannot be read");
+        let why = format!(
+            "it is not retryable, and `{note}`, which says whether it was started, cannot be read; \
+             `checkstone run --fresh` runs everything anyway"
+        );
         assert_eq!(project.outlook(&[]), [(Would::Refuse, why)]);
         assert_eq!(project.run(&format!("b{}", text.len()), &[]), RunState::Failed);
     }
     assert_eq!(project.resume("b0", &[], &["S01_send_mail"]).0, RunState::Completed);
     assert_eq!(project.read("mails"), "sent\nsent\n");
+    // What cannot be the number of a turn is none.
+    for name in ["18446744073709551615.json", "4294967295.json", "007.json", "x.json"] {
+        fs_err::write(stage.join(name), "").unwrap();
+    }
+    assert_eq!(project.resume("b0", &[], &["S01_send_mail"]).0, RunState::Completed);
+    assert!(stage.join("3.json").exists());
 }
 
 #[test]
