@@ -384,15 +384,15 @@ impl<'a> Work<'a> {
     }
 
     /// Whether a command between these moments may change files that it does not name. What runs the program, or verifies, is
-    /// taken to leave them alone.
+    /// taken to leave them alone, and so is what sets up an environment or a service: `source .venv/bin/activate`.
     fn may_rewrite_any(&self, after: Moment, before: Moment) -> bool {
         let mut calls = self.calls.iter().take(before.call).skip(after.call);
         let mut commands = self.commands().filter(|ran| after < ran.at && ran.at < before);
         calls.any(|recorded| matches!(recorded.intents, Some(Intents::NotUnderstood(_))))
             || commands.any(|ran| match ran.command.deed() {
                 Deed::Formats => false,
-                // What it does is not known, unless it only tells of itself.
-                Deed::Other => !ran.command.only_looks(),
+                // What the repository's own scripts and tasks do is not known, unless they only tell of themselves.
+                Deed::Other if ran.command.is_of_repository() => !ran.command.only_looks(),
                 _ => ran.command.edits.others,
             })
     }

@@ -2,7 +2,8 @@
 
 use std::sync::OnceLock;
 
-use crate::shell::{SimpleCommand, Word, subcommand};
+use crate::repository::Repository;
+use crate::shell::{Output, SimpleCommand, Word, is_installed, subcommand};
 use crate::table::{self, Deed, Fact, Grammar, Program, Reads};
 use crate::test_file::{is_code_file, is_test_file};
 
@@ -221,6 +222,26 @@ impl SimpleCommand {
         let reads = || matches!(self.deed(), Deed::Looks | Deed::Prints | Deed::Steers) || self.asks();
         let tells_of_itself = || self.arguments.iter().any(|word| table::has(TELLS_OF_ITSELF, word.text()));
         self.edits.is_nothing() && (tells_of_itself() || reads())
+    }
+
+    /// Whether what it does is up to the repository: a script that lies there, or a task.
+    pub fn is_of_repository(&self) -> bool {
+        match (self.row(), &self.path) {
+            (Some(row), _) => row.runs_tasks(),
+            (None, Some(path)) => !is_installed(path),
+            (None, None) => Repository::is_script(&self.program),
+        }
+    }
+
+    /// Whether nothing of what the whole printed is from it: it steers the shell, or answers by its exit status alone.
+    pub fn prints_nothing(&self) -> bool {
+        let is_silent = || self.row().is_some_and(|row| row.is(Fact::AnswersSilently));
+        self.output == Output::Hidden || self.deed() == Deed::Steers || is_silent()
+    }
+
+    /// Whether it prints a part of its input, and of nothing else.
+    pub fn only_filters(&self) -> bool {
+        self.reads.is_empty() && self.row().is_some_and(|row| row.is(Fact::Filters))
     }
 
     /// Whether the command answers a question by its exit status (E8).

@@ -3,7 +3,7 @@
 use change_set::{Change, ChangedFile, How};
 use contents::Nature;
 use gate::judge;
-use transcript::{Call, FileEdit};
+use transcript::{Call, FileEdit, Kind};
 
 use crate::turns::*;
 
@@ -88,6 +88,37 @@ fn w5_a_comment_after_the_tests_is_told_from_code_by_the_texts() {
     let other = edited(Nature::Comments, "other", "other, with a comment");
     assert_eq!(judged(vec![code("one", "two"), tested(), other], "other, with a comment"), "hold");
     assert_eq!(judged(vec![code("one", "two"), tested(), comment()], "another"), "hold");
+}
+
+/// What sets up an environment or a service rewrites no code.
+#[test]
+fn a_program_that_nobody_knows_is_no_reason_to_doubt_what_the_run_saw() {
+    let comment = || edited(Nature::Comments, "two", "two, with a comment");
+    let swapped = || ran("git stash -q; git stash pop -q");
+    for before in [
+        "source .venv/bin/activate",
+        ". .venv/bin/activate",
+        "conda activate shop",
+        "nvm use",
+        "docker compose up -d",
+        "/usr/bin/docker compose up -d",
+        "gh pr view",
+        ".venv/bin/start-services",
+    ] {
+        for after in [comment(), swapped()] {
+            let now = if after.kind == Kind::Shell { "two" } else { "two, with a comment" };
+            let run = printed(&format!("{before} && pytest"), PYTEST_PASSED);
+            let calls = vec![code("one", "two"), run, after.clone()];
+            assert_eq!(judged(calls, now), "notify", "{before}");
+            let calls = vec![code("one", "two"), ran(before), tested(), after];
+            assert_eq!(judged(calls, now), "notify", "{before}");
+        }
+    }
+    // A script of the repository and its tasks may.
+    for before in ["./swap.sh", "bash swap.sh", "just swap", "npm run swap"] {
+        let calls = vec![code("one", "two"), ran(before), tested(), swapped()];
+        assert_eq!(judged(calls, "two"), "hold", "{before}");
+    }
 }
 
 /// A new time is no new content, also where no text is known.
