@@ -30,12 +30,10 @@ impl SimpleCommand {
         !self.targets().is_empty()
     }
 
-    /// The files and folders that it was given; `None` if that is not sure.
+    /// The files, folders and import paths that it was given; `None` if that is not sure.
     pub(crate) fn named_paths(&self) -> Option<Vec<&str>> {
         let row = self.row()?;
         let (mut paths, mut verbs, mut is_sure) = (Vec::new(), usize::from(row.has_subcommands()), true);
-        let is_package =
-            |word: &str| row.is(Fact::NamesPackages) && !word.starts_with(['.', '/']) && !is_code_file(word);
         let mut arguments = self.arguments.iter().map(Word::known);
         while let Some(word) = arguments.next() {
             let word = word?;
@@ -53,7 +51,7 @@ impl SimpleCommand {
                 is_sure = takes_next || value.is_some() || !is_long || table::has(FLAGS, word);
             } else if verbs > 0 {
                 verbs -= 1;
-            } else if !is_sure || word.contains(['*', '?', '[', '{', '$', '~']) || is_package(word) {
+            } else if !is_sure || word.contains(['*', '?', '[', '{', '$', '~']) {
                 return None;
             } else {
                 let path = word.split("::").next().unwrap_or_default();
@@ -61,6 +59,12 @@ impl SimpleCommand {
             }
         }
         Some(paths)
+    }
+
+    /// Whether it takes this word for the name of a package, and for no folder.
+    pub(crate) fn is_import_path(&self, word: &str) -> bool {
+        let names_packages = self.row().is_some_and(|row| row.is(Fact::NamesPackages));
+        names_packages && !word.starts_with(['.', '/']) && !is_code_file(word)
     }
 
     /// The folders that it is told to work in, and the paths that it is given, if it runs something.
@@ -72,7 +76,10 @@ impl SimpleCommand {
         let folder = self.chosen_folder();
         let is_path = |word: &String| !word.starts_with('-') && word.contains(['/', '.']);
         let paths = match self.row().filter(|row| row.is(Fact::StaysBelow)).and_then(|_| self.named_paths()) {
-            Some(paths) => paths.into_iter().map(str::to_owned).collect(),
+            Some(paths) => {
+                let paths = paths.into_iter().filter(|path| !self.is_import_path(path));
+                paths.map(str::to_owned).collect()
+            }
             None => self.targets().into_iter().filter(is_path).collect::<Vec<_>>(),
         };
         folder.into_iter().chain(paths).collect()

@@ -80,6 +80,9 @@ pub struct SimpleCommand {
     /// The exit status of others that it prints.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tells: Option<ToldStatus>,
+    /// It has folders of its own, whatever it is told to take.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_in_container: bool,
     /// It may see other folders than the shell that starts it: in a container, or behind a launcher that nobody knows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_elsewhere: bool,

@@ -1,7 +1,7 @@
 //! What a command really runs: tasks and scripts of the repository are followed to the programs in them, and each run
 //! is about the packages of the folder, flags and targets that it was started with.
 
-use std::iter::once;
+use std::iter::{once, successors};
 
 use super::{
     Covered, Language, Package, Repository, Run, Task, folder_of, folders_above, is_folder_of_tests,
@@ -508,20 +508,26 @@ impl<'a> Resolution<'a> {
     ) -> Option<Covered> {
         let is_confined = command.row().is_some_and(|row| row.is(Fact::StaysBelow))
             && self.depth == 0
-            && !command.is_elsewhere
+            && !command.is_in_container
             && command.deed_done() == Some(Deed::Tests);
         let (Place::At(base) | Place::Outside(base)) = place else { return None };
         let is_confined = is_confined && !self.repository.is_way_in(command, base);
         let named = command.named_paths().filter(|_| is_confined)?;
-        let paths: Option<Vec<String>> = match (named.is_empty(), place) {
-            (true, Place::At(folder)) => Some(vec![folder.clone()]),
-            (true, _) => None,
-            (false, _) => {
-                named.iter().map(|path| self.repository.relative(&one_spelling(base, path))).collect()
+        let mut paths = Vec::new();
+        for path in &named {
+            match (command.is_import_path(path), place) {
+                (true, Place::At(folder)) => paths.extend(self.imported(path, folder)),
+                (true, _) => return None,
+                (false, _) => paths.push(self.repository.relative(&one_spelling(base, path))?),
             }
-        };
+        }
+        match place {
+            Place::At(folder) if named.is_empty() => paths.push(folder.clone()),
+            _ if named.is_empty() => return None,
+            _ => {}
+        }
         let (mut folders, mut packages, mut is_whole) = (Vec::new(), Vec::new(), true);
-        for path in paths? {
+        for path in paths {
             let package = self.repository.package_of(&path)?.folder.as_str();
             let inner = path.get(package.len()..).unwrap_or_default().trim_matches('/');
             let is_file = is_code_file(&path);
@@ -538,6 +544,42 @@ impl<'a> Resolution<'a> {
         let is_elsewhere = |tested: &&String| !folders.iter().any(|folder| is_within(tested, folder));
         let tested = self.repository.tested.iter().filter(is_elsewhere).cloned().collect();
         Some(Covered::Below { folders, tested, packages })
+    }
+
+    /// The folders of what Go calls by this import path, from the root; none if it is a package of others: `fmt`.
+    fn imported(&self, path: &str, folder: &str) -> Vec<String> {
+        let modules = self.modules();
+        let around = modules.iter().filter(|(name, _)| is_within(path, name));
+        if let Some((name, module)) = around.max_by_key(|(name, _)| name.len()) {
+            let inside = path.get(name.len()..).unwrap_or_default().trim_start_matches('/');
+            return vec![one_spelling(module, inside)];
+        }
+        let below = modules.iter().filter(|(name, _)| is_within(name, path));
+        let below: Vec<String> = below.map(|(_, module)| (*module).to_owned()).collect();
+        match path {
+            _ if !below.is_empty() => below,
+            "all" => self.repository.package_of(folder).map(|own| own.folder.clone()).into_iter().collect(),
+            _ => self.folder_by_end(path).into_iter().collect(),
+        }
+    }
+
+    /// The modules of Go by their names, with their folders.
+    fn modules(&self) -> Vec<(&'a str, &'a str)> {
+        let packages = self.repository.packages.iter();
+        let of_go = packages.filter(|package| package.languages.contains(&Language::Go));
+        let named = of_go.flat_map(|package| package.names.iter().map(|name| (name, &package.folder)));
+        // A comment may follow the name in its line.
+        let named = named.filter_map(|(name, folder)| Some((name.split(' ').next()?, folder.as_str())));
+        named.filter(|(name, _)| !name.is_empty()).collect()
+    }
+
+    /// The folder that an import path ends with, for a module whose name its manifest does not tell.
+    fn folder_by_end(&self, path: &str) -> Option<String> {
+        let packages = self.repository.packages.iter().map(|package| &package.folder);
+        let known: Vec<&String> = packages.chain(&self.repository.tested).collect();
+        let is_known = |end: &&str| known.iter().any(|folder| is_within(folder, end));
+        let mut ends = successors(Some(path), |path| path.split_once('/').map(|(_, end)| end));
+        ends.find(|end| !end.is_empty() && is_known(end)).map(str::to_owned)
     }
 
     /// The packages that paths among the arguments lie in, if these are not all in the package of the folder.

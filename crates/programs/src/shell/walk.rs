@@ -16,7 +16,7 @@ use rable::{Node, NodeKind};
 use super::flow::{Blame, Flow, Proof, Set};
 use super::opaque::{self, Stripped};
 use super::word::Word;
-use super::{Attribution, Directory, Mask, NotUnderstood, Output, SimpleCommand, caps};
+use super::{Attribution, Directory, Mask, NotUnderstood, Output, SimpleCommand, ToldStatus, caps};
 
 /// More would be a script that nobody typed.
 pub(crate) const MOST_COMMANDS: usize = 4000;
@@ -71,7 +71,9 @@ struct Shell {
     directory: Directory,
     output: Output,
     hides_errors: bool,
-    /// What starts here may see other folders.
+    /// What starts here has folders of its own.
+    is_in_container: bool,
+    /// The same, or it may see other folders.
     is_elsewhere: bool,
     functions: HashMap<String, Rc<Node>>,
     /// What `$?` and `${PIPESTATUS[0]}` stand for, and the variables that keep them.
@@ -109,6 +111,7 @@ impl Default for Shell {
             directory: Directory::Start,
             output: Output::Shown,
             hides_errors: false,
+            is_in_container: false,
             is_elsewhere: false,
             functions: HashMap::new(),
             status: Status::unknown(),
@@ -154,7 +157,6 @@ impl Walk {
                 Attribution::Masked(mask.unwrap_or(Mask::Conditional))
             };
             command.suspect = explained && whole.failure.suspects.contains(&index);
-            command.tells = command.tells.take().filter(|_| command.output == Output::Shown);
         }
         for range in &self.guarded {
             // It ran if anything of it provably did.
@@ -165,7 +167,20 @@ impl Walk {
         }
         self.show_what_is_reprinted();
         self.show_what_is_read_back();
+        self.leave_unseen_statuses();
         self.found
+    }
+
+    /// A status that went elsewhere is not told. A bare number that a filter let through may be anything's.
+    fn leave_unseen_statuses(&mut self) {
+        for command in &mut self.found {
+            let is_seen = |told: &ToldStatus| match command.output {
+                Output::Shown => true,
+                Output::Filtered => !(told.before.is_empty() && told.after.is_empty()),
+                Output::Hidden => false,
+            };
+            command.tells = command.tells.take().filter(is_seen);
+        }
     }
 
     /// `cmd > log; tail log` shows the command's output after all.

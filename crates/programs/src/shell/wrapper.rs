@@ -39,12 +39,15 @@ pub(crate) struct Chosen {
     pub(crate) folder: Option<Word>,
     /// `pnpm --filter web exec …`
     pub(crate) packages: Vec<String>,
-    /// In a container, and behind a launcher that nobody knows.
+    pub(crate) is_in_container: bool,
+    /// In a container, or behind a launcher that nobody knows.
     pub(crate) is_elsewhere: bool,
 }
 
 /// Words with which programs say that they start what follows: `doppler run`, `aws-vault exec`.
 const STARTS: &str = "run exec x do with proxy rec record activate shell execute start env";
+/// Launchers whose words are not known, but that they start what follows in a container.
+const CONTAINERS: &str = "ddev lando";
 /// Options before a whole command line.
 const COMMAND_LINE: &str = "-c --command --cmd";
 /// Folders that installed programs lie in.
@@ -69,7 +72,7 @@ fn peel_noting(mut words: Vec<Word>, chosen: &mut Chosen) -> Peeled {
     for _ in 0..MOST_WRAPPERS {
         let Some(row) = words.first().and_then(|word| table::find(base_name(word.text()))) else {
             let started = unknown_launcher(&words);
-            chosen.is_elsewhere |= started.is_some();
+            chosen.note_unknown(&words, started.is_some());
             match started {
                 Some(Started::At(inner)) => _ = words.drain(..inner),
                 Some(Started::CommandLine(text)) if mask.is_none() => {
@@ -125,8 +128,16 @@ fn peel_noting(mut words: Vec<Word>, chosen: &mut Chosen) -> Peeled {
 }
 
 impl Chosen {
+    fn note_unknown(&mut self, words: &[Word], is_launcher: bool) {
+        let name = known(words, 0).map(base_name).unwrap_or_default();
+        self.is_in_container |= is_launcher && table::has(CONTAINERS, name);
+        self.is_elsewhere |= is_launcher;
+    }
+
     fn note(&mut self, row: &Program, own: &[Word]) {
-        self.is_elsewhere |= row.is(Fact::StartsInContainer);
+        let is_in_container = row.is(Fact::StartsInContainer);
+        self.is_in_container |= is_in_container;
+        self.is_elsewhere |= is_in_container;
         let mut words = own.iter().peekable();
         while let Some(word) = words.next() {
             let text = word.text();
@@ -205,6 +216,7 @@ fn starts_runner(words: &[Word]) -> bool {
         shows_end: false,
         may_be_skipped: false,
         tells: None,
+        is_in_container: false,
         is_elsewhere: false,
         edits: Touched::default(),
         reads: Vec::new(),

@@ -285,10 +285,14 @@ fn l8_a_run_of_tests_is_about_the_folders_that_it_was_given() {
             ("pytest lib/*", &["Tests pytest <lib/*> [.]"]),
             ("make t", &["Tests pytest <lib> [.,jobs]"]),
             ("./scripts/verify.sh", &["Tests pytest [.]"]),
-            // A container has folders of its own, and a launcher that nobody knows may have.
+            // A container has folders of its own.
             ("cd lib && docker compose exec -T web pytest", &["Tests pytest [.]"]),
             ("docker run --rm -w /app/lib web sh -c 'pytest lib'", &["Tests pytest <lib> [.,jobs]"]),
             ("cd lib && ddev exec pytest", &["Tests pytest [.]"]),
+            // What only starts a command does so where it stands.
+            ("rtk pytest lib", &[lib]),
+            ("doppler run -- pytest lib", &[lib]),
+            ("cd lib && doppler run -- pytest", &["Tests pytest [lib not .,core of .]"]),
         ],
     );
     let go = repository(&[("go.mod", "module x\n"), ("a/a_test.go", ""), ("b/b_test.go", "")]);
@@ -306,10 +310,39 @@ fn l8_a_run_of_tests_is_about_the_folders_that_it_was_given() {
             ("go test ./integration/...", &["Tests go <./integration/...> [.]"]),
             ("go test --unknown ./a", &["Tests go <./a> [.]"]),
             ("go test a/a_test.go", &["Tests go <a/a_test.go> [.]"]),
-            // A package by its import path, wherever that lies.
-            ("go test x/b/...", &["Tests go <x/b/...> [.]"]),
-            ("go test ./a example.com/me/x/b", &["Tests go <./a> <example.com/me/x/b> [.]"]),
+            // A package by its import path.
+            ("go test x/b/...", &["Tests go <x/b/...> [b not a of .]"]),
+            ("cd a && go test x/b", &["Tests go <x/b> [b not a of .]"]),
+            ("go test x/a x/b", &["Tests go <x/a> <x/b> [a,b not  of .]"]),
+            ("go test x/...", &["Tests go <x/...> [.]"]),
+            ("go test x", &["Tests go <x> [.]"]),
+            ("go test x/model", &["Tests go <x/model> [model not a,b of .]"]),
+            ("go test x/integration/...", &["Tests go <x/integration/...> [.]"]),
             ("cd a && go test all", &["Tests go <all> [.]"]),
+            // What the module is called may not be known.
+            ("go test ./a example.com/me/x/b", &["Tests go <./a> <example.com/me/x/b> [a,b not  of .]"]),
+            // Packages of others.
+            ("go test fmt", &["Tests go <fmt> []"]),
+            ("go test ./a fmt", &["Tests go <./a> <fmt> [a not b of .]"]),
+            ("cd /elsewhere && go test x/b", &["Tests go <x/b> []"]),
+            ("docker compose exec web go test fmt", &["Tests go <fmt> [.]"]),
+        ],
+    );
+    let modules = repository(&[
+        ("go.mod", "module example.com/me/shop // the shop\n"),
+        ("a/a_test.go", ""),
+        ("tools/go.mod", "module example.com/me/shop/tools\n"),
+        ("tools/gen/gen_test.go", ""),
+        ("tools/doc/doc_test.go", ""),
+    ]);
+    let gen_alone = "Tests go <example.com/me/shop/tools/gen> [tools/gen not a,tools/doc of tools]";
+    check(
+        &modules,
+        &[
+            ("cd tools && go test example.com/me/shop/tools/gen", &[gen_alone]),
+            ("go test example.com/me/shop/...", &["Tests go <example.com/me/shop/...> [.]"]),
+            ("go test example.com/me/...", &["Tests go <example.com/me/...> [.,tools]"]),
+            ("go test example.com/me/shop/tools/...", &["Tests go <example.com/me/shop/tools/...> [tools]"]),
         ],
     );
     let mixed = repository(&[

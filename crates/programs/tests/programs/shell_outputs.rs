@@ -109,6 +109,12 @@ fn an_exit_status_is_told_of_those_that_it_is_of() {
         ("pytest > log; rc=$?; tail log; echo \"rc=$rc\"", told("rc=", "", &[0], &[0])),
         ("pytest > log; rc=$?; tail log; echo \"rc=${rc}\"", told("rc=", "", &[0], &[0])),
         ("pytest || echo \"failed: $?\"", told("failed: ", "", &[0], &[0])),
+        // What a filter lets through of a number alone may be another's.
+        ("{ pytest 2>&1; echo \"exit: $?\"; } | tail -5", told("exit: ", "", &[0], &[0])),
+        ("pytest > log 2>&1; echo \"exit: $?\" | tee -a log", told("exit: ", "", &[0], &[0])),
+        ("pytest > log 2>&1; echo \"exit: $?\" >> log; tail log", told("exit: ", "", &[0], &[0])),
+        ("{ pytest 2>&1; echo $?; } | tail -5", None),
+        ("pytest > log 2>&1; echo $? >> log; tail log", None),
         ("if pytest; then echo fine; else echo \"failed: $?\"; fi", told("failed: ", "", &[0], &[0])),
         ("if pytest; then echo \"exit: $?\"; fi", told("exit: ", "", &[0], &[0])),
         // A number alone may be another's if this one was not printed.

@@ -143,11 +143,12 @@ impl Walk {
         if let Some(function) = self.shell.functions.get(&name).cloned() {
             return self.call(&function, words.into_iter().skip(1).collect(), effect, stripped, tested);
         }
-        let outer = self.shell.is_elsewhere;
+        let outer = (self.shell.is_in_container, self.shell.is_elsewhere);
         let peeled = wrapper::peel(words);
+        self.shell.is_in_container |= peeled.1.is_in_container;
         self.shell.is_elsewhere |= peeled.1.is_elsewhere;
         let flow = self.run_peeled(peeled, captured, effect, body, stripped, tested);
-        self.shell.is_elsewhere = outer;
+        (self.shell.is_in_container, self.shell.is_elsewhere) = outer;
         flow
     }
 
@@ -309,6 +310,7 @@ impl Walk {
             shows_end: false,
             may_be_skipped: false,
             tells: None,
+            is_in_container: self.shell.is_in_container,
             is_elsewhere: self.shell.is_elsewhere,
             edits: effect.edits,
             reads: effect.reads,
