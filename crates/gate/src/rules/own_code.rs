@@ -10,6 +10,7 @@ use programs::shell::{Attribution, SimpleCommand, Word};
 
 use super::printed::Printed;
 use super::verification::VerifyingRun;
+use crate::ran::Ran;
 use crate::work::Work;
 
 /// With what code runs or parses a file that it names, beside importing it.
@@ -45,8 +46,8 @@ pub(super) fn is_about(command: &SimpleCommand, covers: &BTreeSet<String>) -> bo
 pub(super) fn objection(run: &VerifyingRun<'_>, work: &Work<'_>) -> Option<String> {
     let repository = work.repository().filter(|_| run.ran.command.attribution != Attribution::Decides)?;
     let file = missing_program(repository, run.ran.command, work.cwd())?;
-    let recorded = run.ran.recorded;
-    let has_run = || Printed::of(recorded).tells_of_success(recorded);
+    let Ran { recorded, command, .. } = run.ran;
+    let has_run = || Printed::of(recorded).tells_of_success(recorded, command, run.strength);
     (!work.was_edited(&file) && !has_run()).then(|| format!("there is no `{file}`"))
 }
 

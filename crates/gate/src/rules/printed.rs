@@ -2,9 +2,10 @@
 
 use outputs::{ErrorKind, Summary};
 use programs::Deed;
-use programs::shell::{Intents, SimpleCommand, Word};
+use programs::shell::{Intents, Output, SimpleCommand, Word};
 
 use crate::inputs::RecordedCall;
+use crate::strength::Strength;
 
 /// What a call printed, as far as it says how runs ended.
 pub(crate) struct Printed {
@@ -55,13 +56,27 @@ impl Printed {
         self.tests().is_some() || speaks_of_success(recorded.call.snippet.as_deref().unwrap_or_default())
     }
 
-    /// The same of tests, checks or builds, in other words than those that the command line itself prints:
-    /// `[ -f mypy.ini ] && mypy .; echo ok`.
-    pub(crate) fn tells_of_success(&self, recorded: &RecordedCall) -> bool {
+    /// Whether a run took place that may have been left out: of tests there is a summary; a check or a build may say so in
+    /// other words, if they are its own: `[ -f mypy.ini ] && mypy .; echo ok`.
+    pub(crate) fn tells_of_success(
+        &self,
+        recorded: &RecordedCall,
+        command: &SimpleCommand,
+        strength: Strength,
+    ) -> bool {
+        if strength == Strength::Tested {
+            return self.tests().is_some();
+        }
+        let Some(echoed) = echoed_beside(recorded, command) else { return false };
         let printed = recorded.call.snippet.as_deref().unwrap_or_default();
-        let commands = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
-        let is_own = |line: &&str| commands.iter().any(|command| may_have_echoed(command, line));
-        self.tests().is_some() || printed.lines().filter(|line| !is_own(line)).any(speaks_of_success)
+        let is_echoed = |line: &&str| echoed.iter().any(|echoed| echoed.may_be(line));
+        printed.lines().filter(|line| !is_echoed(line)).any(speaks_of_success)
+    }
+
+    /// Whether the errors that were printed can only be from this command.
+    pub(crate) fn errors_are_of(&self, recorded: &RecordedCall, command: &SimpleCommand) -> bool {
+        let is_plain = |echoed: &EchoedLine| outputs::shown(&echoed.known).errors.is_empty();
+        self.has_errors && echoed_beside(recorded, command).is_some_and(|lines| lines.iter().all(is_plain))
     }
 
     /// A runner ran and found nothing to do, and nothing else went wrong.
@@ -92,15 +107,45 @@ fn speaks_of_success(text: &str) -> bool {
     words.any(|word| WORDS.contains(&word)) || text.contains(['✓', '✔'])
 }
 
-/// Whether `echo` or `printf` may have printed this line.
-fn may_have_echoed(command: &SimpleCommand, line: &str) -> bool {
-    if command.deed() != Deed::Prints {
-        return false;
+/// A line that `echo` or `printf` prints, as far as the command line tells.
+struct EchoedLine {
+    known: String,
+    /// More may follow in the same line.
+    is_begin: bool,
+}
+
+impl EchoedLine {
+    fn may_be(&self, line: &str) -> bool {
+        let (line, known) = (line.trim(), self.known.trim());
+        line == known || (self.is_begin && !known.is_empty() && line.starts_with(known))
     }
-    let words = command.arguments.iter().map(Word::text).skip_while(|word| word.starts_with('-'));
-    let text = words.collect::<Vec<_>>().join(" ");
-    match text.split_once(['$', '`', '\\', '%']) {
-        None => line.trim() == text.trim(),
-        Some((known, _)) => !known.trim().is_empty() && line.trim_start().starts_with(known.trim()),
+}
+
+/// The lines that are echoed beside this command; `None` if anything else can have printed lines of its own.
+fn echoed_beside(recorded: &RecordedCall, command: &SimpleCommand) -> Option<Vec<EchoedLine>> {
+    let commands = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
+    let (mut echoed, mut is_piped) = (Vec::new(), false);
+    for other in commands {
+        let only_filters = is_piped && other.only_filters();
+        is_piped = other.output != Output::Shown;
+        if std::ptr::eq(other, command) || other.prints_nothing() || only_filters {
+            continue;
+        }
+        echoed.extend(echoed_lines(other)?);
     }
+    Some(echoed)
+}
+
+/// What `echo` or `printf` prints; `None` if it prints what the command line does not name, or is another program.
+fn echoed_lines(command: &SimpleCommand) -> Option<Vec<EchoedLine>> {
+    let is_option = |word: &&str| word.starts_with('-');
+    let words = command.arguments.iter().map(Word::text);
+    let goes_on = command.program == "printf" || words.clone().take_while(is_option).any(|word| word == "-n");
+    let text = words.skip_while(is_option).collect::<Vec<_>>().join(" ").replace("\\n", "\n");
+    let line = |line: &str| match line.split_once(['$', '`', '\\', '%']) {
+        None => Some(EchoedLine { known: line.to_owned(), is_begin: goes_on }),
+        Some((known, _)) if known.trim().is_empty() => None,
+        Some((known, _)) => Some(EchoedLine { known: known.to_owned(), is_begin: true }),
+    };
+    (command.deed() == Deed::Prints).then(|| text.lines().map(line).collect())?
 }

@@ -382,7 +382,7 @@ fn showed(
         false if command.hides_errors && strength == Strength::Tested && summary.is_none() => {
             nothing("its status is hidden, and its error output was thrown away")
         }
-        false => by_output(mask, summary, recorded, command, printed, *told),
+        false => by_output(mask, summary, recorded, command, strength, printed, *told),
     };
     let by_told_or_shown = |mask: Mask| match (*told, by_output(mask)) {
         (Some(Told::Failed { code, is_alone }), _) => failed(code, is_alone),
@@ -460,9 +460,11 @@ fn by_output(
     summary: Option<Summary>,
     recorded: &RecordedCall,
     command: &SimpleCommand,
+    strength: Strength,
     printed: &Printed,
     told: Option<Told>,
 ) -> Showed {
+    let may_be_skipped = command.may_be_skipped && told != Some(Told::Succeeded);
     // Whether it ran at all, and to its end, is not known.
     let may_not_have_run = matches!(
         mask,
@@ -477,10 +479,13 @@ fn by_output(
         None if Printed::says_killed(recorded, &command.program) => {
             Showed::Nothing("it was killed".to_owned())
         }
-        None if printed.has_errors => Showed::Red,
-        None if command.may_be_skipped && told != Some(Told::Succeeded) => {
+        // Of what may not have run, the errors may be another's.
+        None if printed.has_errors && (!may_be_skipped || printed.errors_are_of(recorded, command)) => {
+            Showed::Red
+        }
+        None if may_be_skipped => {
             let text = recorded.call.snippet.as_deref().unwrap_or_default();
-            match command.says_it_is_done(text) || printed.tells_of_success(recorded) {
+            match command.says_it_is_done(text) || printed.tells_of_success(recorded, command, strength) {
                 true => Showed::Green,
                 false => Showed::Nothing(Mask::Conditional.to_string()),
             }

@@ -209,6 +209,17 @@ fn a_run_behind_a_silent_condition_needs_its_own_summary() {
             ("[ -f mypy.ini ] && mypy .; echo \"all ok\"", "all ok", "hold"),
             ("[ -f mypy.ini ] && mypy .; echo \"ok in $PWD\"", "ok in /repo", "hold"),
             ("[ -f mypy.ini ] && mypy .; printf 'passed\\n'", "passed", "hold"),
+            ("[ -f mypy.ini ] && mypy .; printf '\\nok\\n'", "\nok", "hold"),
+            ("[ -f mypy.ini ] && mypy .; printf '%s\\n' ok", "ok", "hold"),
+            ("[ -f mypy.ini ] && mypy .; echo \"$X ok\"", "web ok", "hold"),
+            ("[ -f mypy.ini ] && mypy .; echo 'done\nok'", "done\nok", "hold"),
+            ("[ -f mypy.ini ] && mypy .; printf 'done\\nok\\n'", "done\nok", "hold"),
+            // Anything may print a word of success.
+            ("[ -d tests ] && pytest -q; git log --oneline -3", "1d2c3b4 Pass the limit on", "hold"),
+            ("[ -d tests ] && pytest -q; curl -s localhost/health", "{\"status\":\"ok\"}", "hold"),
+            ("[ -f mypy.ini ] && mypy .; git log --oneline -3", "1d2c3b4 Pass the limit on", "hold"),
+            ("[ -d tests ] && pytest -q; true", "ok", "hold"),
+            ("[ -f .pylintrc ] && pylint app | tail -3; echo done", "All ok\ndone", ONLY_BUILT),
             ("[ -f setup.cfg ] && pytest -q; echo done", "2 passed in 0.01s\ndone", GREEN),
             ("cd tests 2>/dev/null && pytest -q 2>&1 | tail -3", "2 passed in 0.01s", GREEN),
             ("cd app && mypy . | tail -3", "", ONLY_BUILT),
@@ -246,6 +257,14 @@ fn a_run_behind_a_silent_condition_needs_its_own_summary() {
         let verdict = judge(&policy(PYTHON), &in_repository(python(), calls, &["app/a.py"]));
         assert_eq!(brief(&verdict), "hold +unresolved-error", "{command}");
     }
+    // It may not have run, and the errors may be another's.
+    for others in ["ruff check .", "cat ruff.log", "make lint", "rg F401"] {
+        let command = format!("[ -d integration ] && pytest -q integration; {others}; true");
+        let lint = printed(&command, "app/a.py:1:8: F401 `os` imported but unused");
+        let calls = vec![write("app/a.py"), printed("pytest", PYTEST_PASSED), lint];
+        let verdict = judge(&policy(PYTHON), &in_repository(python(), calls, &["app/a.py"]));
+        assert!(brief(&verdict).starts_with("notify"), "{others}: {}", brief(&verdict));
+    }
     let green = printed("npx jest", "Tests:       3 passed, 3 total");
     let broken = printed(
         "cd web 2>/dev/null && npx tsc --noEmit; echo done",
@@ -278,6 +297,9 @@ fn a_status_that_echo_prints_is_known() {
         &[
             ("pytest -q 2>&1 | tail -1; echo \"exit ${PIPESTATUS[0]}\"", "\nexit 1", "hold"),
             ("pytest > log 2>&1; echo $?", "1", "hold"),
+            ("{ pytest -q 2>&1; echo \"exit: $?\"; } | tail -5", "2 broken\nexit: 1", "hold"),
+            ("pytest > log 2>&1; echo \"exit: $?\" | tee -a log", "exit: 1", "hold"),
+            ("out=$(pytest -q 2>&1; echo \"exit: $?\"); echo \"$out\"", "2 broken\nexit: 1", "hold"),
             ("mypy . | head -0; echo \"rc=${PIPESTATUS[0]}\"", "rc=1", "hold"),
             (
                 "pytest -q; ruff check .; echo \"ruff: $?\"",

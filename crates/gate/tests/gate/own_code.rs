@@ -119,8 +119,14 @@ fn a_program_that_is_not_there_did_not_run() {
         let command = format!("{launcher}python manage.py test 2>&1 | tail -5");
         assert_eq!(tested(&command, PASSED), "notify", "{command}");
     }
-    let echoed = tested("python manage.py check 2> /dev/null; echo ok", "ok");
-    assert_eq!(echoed, "hold python-tests +missing-action");
+    for (other, output) in
+        [("echo ok", "ok"), ("git log --oneline -1", "1d2c3b4 Pass it on"), ("printf '\\nok\\n'", "\nok")]
+    {
+        let found = tested(&format!("python manage.py check 2> /dev/null; {other}"), output);
+        assert_eq!(found, "hold python-tests +missing-action", "{other}");
+    }
+    let checked = tested("python manage.py check | tail -1; echo done", "All checks passed\ndone");
+    assert_eq!(checked, RUN);
 }
 
 /// A program that changed a file with the same means earlier is not the one that ran now.
@@ -155,6 +161,9 @@ fn tests_in_another_folder_are_not_those_of_the_change() {
             ("cd lib && pytest -q", "hold python-tests +missing-action"),
             ("cd lib && pytest", "hold python-tests +missing-action"),
             ("pytest -q lib", "hold python-tests +missing-action"),
+            ("rtk pytest lib", "hold python-tests +missing-action"),
+            ("doppler run -- pytest lib", "hold python-tests +missing-action"),
+            ("docker compose exec -T web pytest lib", "notify"),
             ("pytest lib/test_m.py", "notify"),
             ("pytest test_calc.py", "notify"),
             ("pytest", "notify"),
@@ -162,7 +171,8 @@ fn tests_in_another_folder_are_not_those_of_the_change() {
     );
     said(PYTHON, &root, &["lib/m.py"], &[("pytest lib", "notify"), ("cd lib && pytest", "notify")]);
     said(PYTHON, &root, &["lib/m.py", "calc.py"], &[("pytest lib", "hold python-tests +missing-action")]);
-    let go = repository(&[("go.mod", "module x"), ("a/a_test.go", ""), ("b/b_test.go", "")]);
+    let go =
+        repository(&[("go.mod", "module example.com/me/shop"), ("a/a_test.go", ""), ("b/b_test.go", "")]);
     let rows = [
         ("go test ./a", "hold go-tests +missing-action"),
         ("cd a && go test ./...", "hold go-tests +missing-action"),
@@ -170,6 +180,11 @@ fn tests_in_another_folder_are_not_those_of_the_change() {
         ("go test ./...", "notify"),
         ("go test ./e2e", "notify"),
         ("go test example.com/me/shop/b/...", "notify"),
+        ("go test example.com/me/shop/b", "notify"),
+        ("go test example.com/me/shop/...", "notify"),
+        ("go test example.com/me/shop/a", "hold go-tests +missing-action"),
+        ("go test fmt", "hold go-tests"),
+        ("go test example.com/me/other", "hold go-tests"),
     ];
     said(GO, &go, &["b/b.go"], &rows);
     // Nobody tests `model` but those that use it.
