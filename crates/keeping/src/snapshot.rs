@@ -25,6 +25,7 @@ mod restore;
 mod scratch;
 mod stream;
 mod submodule_snapshot;
+mod timed_output;
 
 use std::io;
 use std::path::PathBuf;

@@ -6,7 +6,7 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead as _, BufReader};
+use std::io::{self, BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::create::{LeftOut, NewSnapshot};
 use super::index_bytes;
 use super::prune::is_older;
+use super::timed_output::TimedOutput;
 use super::{Snapshot, SnapshotError, SnapshotReason, Snapshots, WhichWorktrees};
 use crate::difference::listed;
 
@@ -86,9 +87,17 @@ impl Snapshots {
             return Ok(Vec::new());
         }
         let mut listing = self.git.start_with(&["ls-files", "-z", "--stage"], Stdio::null())?;
-        let failed = |source| Error::Read { command: "git ls-files".to_owned(), source };
+        let limit = self.program.time_limit();
+        let failed = |source: io::Error| {
+            let command = "git ls-files".to_owned();
+            match source.kind() {
+                io::ErrorKind::TimedOut => Error::TimedOut { command, limit },
+                _ => Error::Read { command, source },
+            }
+        };
+        let output = TimedOutput::within(limit, listing.take_stdout()?);
         let mut found = Vec::new();
-        for record in BufReader::new(listing.take_stdout()?).split(0) {
+        for record in BufReader::new(output).split(0) {
             let record = record.map_err(failed)?;
             if record.starts_with(COMMIT_MODE) {
                 found.extend(listed(&record, "git ls-files")?.into_iter().map(|(_, path)| path));

@@ -1,5 +1,7 @@
 //! S6: what is changed inside of submodules is in a snapshot too, or named as left out.
 
+use std::time::Duration;
+
 use change_set::BytePath;
 use jiff::Timestamp;
 use keeping::snapshot::{
@@ -389,4 +391,16 @@ fn a_submodule_is_found_in_a_large_index() {
     assert_eq!(snapshot.facts.left_out, []);
     let taken = snapshot.facts.submodules.into_iter().map(|one| one.path).collect::<Vec<_>>();
     assert_eq!(listed(&taken), ["module"]);
+}
+
+/// A git that stalls is not waited for without end.
+#[test]
+fn a_listing_of_the_index_that_stalls_is_ended() {
+    let mut sandbox = Sandbox::with_submodule();
+    sandbox.write("a", "changed\n");
+    sandbox.use_git("git-that-lists-for-ever.sh");
+    sandbox.program = sandbox.program.within(Duration::from_secs(5));
+    let snapshot = sandbox.snapshots().create(&new_snapshot("")).unwrap();
+    let reasons: Vec<String> = snapshot.facts.left_out.into_iter().map(|left| left.reason).collect();
+    assert_eq!(reasons, ["the submodules cannot be listed: `git ls-files` took longer than 5.0 s"]);
 }
