@@ -250,7 +250,8 @@ fn pushed_into_hook(sandbox: &Sandbox, mut prepare: impl FnMut()) -> (PushOutcom
     }
 }
 
-const HANGING_HOOK: &str = "echo started >>../started; git status >/dev/null; exec sleep 600";
+const HANGING_HOOK: &str =
+    "echo started >>../started; git --no-optional-locks status >/dev/null; exec sleep 600";
 
 /// The hook was called once, and it is the hook that took so long.
 fn assert_hook_is_named(sandbox: &Sandbox, (outcome, attempt): (PushOutcome, Duration)) {
