@@ -556,11 +556,13 @@ impl<'a> Resolution<'a> {
         }
         let below = modules.iter().filter(|(name, _)| is_within(name, path));
         let below: Vec<String> = below.map(|(_, module)| (*module).to_owned()).collect();
-        match path {
-            _ if !below.is_empty() => below,
-            "all" => self.repository.package_of(folder).map(|own| own.folder.clone()).into_iter().collect(),
-            _ => self.folder_by_end(path).into_iter().collect(),
+        if !below.is_empty() {
+            return below;
         }
+        // Of a module without a known name, any package may be.
+        let here = || self.repository.package_of(folder).map(|own| own.folder.clone());
+        let is_here = path == "all" || modules.is_empty();
+        self.folder_by_end(path).or_else(|| here().filter(|_| is_here)).into_iter().collect()
     }
 
     /// The modules of Go by their names, with their folders.

@@ -47,7 +47,7 @@ pub(crate) struct Chosen {
 /// Words with which programs say that they start what follows: `doppler run`, `aws-vault exec`.
 const STARTS: &str = "run exec x do with proxy rec record activate shell execute start env";
 /// Launchers whose words are not known, but that they start what follows in a container.
-const CONTAINERS: &str = "ddev lando";
+const CONTAINERS: &str = "ddev";
 /// Options before a whole command line.
 const COMMAND_LINE: &str = "-c --command --cmd";
 /// Folders that installed programs lie in.

@@ -328,6 +328,14 @@ fn l8_a_run_of_tests_is_about_the_folders_that_it_was_given() {
             ("docker compose exec web go test fmt", &["Tests go <fmt> [.]"]),
         ],
     );
+    let unnamed = repository(&[("go.mod", ""), ("a/a_test.go", ""), ("b/b_test.go", "")]);
+    check(
+        &unnamed,
+        &[
+            ("go test example.com/me/shop/...", &["Tests go <example.com/me/shop/...> [.]"]),
+            ("go test example.com/me/shop/b", &["Tests go <example.com/me/shop/b> [b not a of .]"]),
+        ],
+    );
     let modules = repository(&[
         ("go.mod", "module example.com/me/shop // the shop\n"),
         ("a/a_test.go", ""),
