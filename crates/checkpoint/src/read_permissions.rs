@@ -63,13 +63,19 @@ impl From<ReadPermissions> for String {
     }
 }
 
-impl TryFrom<String> for ReadPermissions {
-    type Error = String;
+#[derive(Debug, thiserror::Error)]
+#[error("`{text}` is not a file's permissions, such as `0444`")]
+pub struct NoPermissions {
+    text: String,
+}
 
-    fn try_from(text: String) -> Result<Self, String> {
+impl TryFrom<String> for ReadPermissions {
+    type Error = NoPermissions;
+
+    fn try_from(text: String) -> Result<Self, NoPermissions> {
         match u32::from_str_radix(&text, 8) {
             Ok(mode) if mode <= 0o777 => Ok(Self::of_mode(mode)),
-            _ => Err(format!("`{text}` is not a file's permissions, such as `0444`")),
+            _ => Err(NoPermissions { text }),
         }
     }
 }
