@@ -333,7 +333,7 @@ impl Teller<'_> {
 
     /// The gate's words, with the command as the notes have it.
     fn error(&self, error: &Observation, calls: &[RecordedCall]) -> String {
-        let cause = error.text.rsplit_once(" (`").map_or(error.text.as_str(), |(cause, _)| cause);
+        let cause = error.failure.as_ref().map_or(error.text.as_str(), |failure| failure.cause.as_str());
         let cause = self.text(cause, LONGEST_ERROR);
         let failed = calls.iter().find(|recorded| error.line.is_some() && recorded.call.line == error.line);
         let shown = failed.map(|recorded| match recorded.call.kind {

@@ -117,8 +117,9 @@ fn record_session(event: ClientEvent, workplace: Workplace) -> Answer {
         journal.write(|writing| {
             let session = writing.see_session(&event.seen(None), event.now)?;
             // A session that goes on may end again, or be compacted again, right after.
-            let turn = writing.latest_turn(session.id)?.map(|turn| turn.id.0);
-            let fingerprint = format!("save:{is_end}:{turn:?}:{:?}", event.payload.turn);
+            let turn = writing.latest_turn(session.id)?.map_or(0, |turn| turn.id.0);
+            let told = event.payload.turn.as_deref().unwrap_or_default();
+            let fingerprint = format!("save:{is_end}:{turn}:{told}");
             // A hook that is registered twice, and a client that says it twice (H9).
             wish.map_or(Ok(false), |_| {
                 writing.first_delivery(session.id, &fingerprint, event.now, SAME_DELIVERY)

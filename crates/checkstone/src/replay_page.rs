@@ -344,7 +344,7 @@ fn one_hold(page: &mut String, hold: &Hold) {
         rules.join(" "),
         required.join("\n"),
         when(hold.started_at),
-        escaped(&verdict.reason),
+        escaped(verdict.reason.as_str()),
         then(hold.held_then, hold.then_tested),
         escaped(&hold.prompt),
         agent = hold.agent.name(),

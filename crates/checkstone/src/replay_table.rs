@@ -162,7 +162,7 @@ fn holds(text: &mut String, report: &Report, width: Option<usize>) {
             "  {FAINT}{:<16}{FAINT:#} {:<6} {BAD}{}{BAD:#}{}",
             when(hold.started_at),
             hold.agent.name(),
-            wrap(&visible(&hold.verdict.reason), 26, width),
+            wrap(&visible(hold.verdict.reason.as_str()), 26, width),
             if hold.held_then { " (as it was then)" } else { "" },
         );
         let room = width.map(|width| width.saturating_sub(28));

@@ -17,8 +17,8 @@ use run::event::{Ending, Event, What};
 use run::outlook::{StageOutlook, Would};
 use run::output::OutlookOutput;
 use run::plan::{DEFAULT_DURATION, NOTHING_TO_RUN, Plan};
-use run::record::{Record, StageRecord};
-use run::state::{NOT_RETRYABLE, RunState, StageState};
+use run::record::Record;
+use run::state::{RunState, StageState};
 use supervise::marker::Marker;
 use text::{Cell, Column, Table, counted, shell_word};
 use transcript::visible;
@@ -429,22 +429,25 @@ fn how_to_continue(record: &Record, plan: &Plan, run: &str) -> String {
     let once = once.map(|stage| (&stage.id, record.stage(&stage.id)));
     let (begun, not_begun): (Vec<_>, Vec<_>) =
         once.filter(|(_, here)| here.state != StageState::Completed).partition(|(_, here)| here.attempt > 0);
-    let is_refused =
-        |here: &StageRecord| here.reason.as_deref().is_some_and(|reason| reason.starts_with(NOT_RETRYABLE));
-    let elsewhere: Vec<String> = (not_begun.iter())
-        .filter(|(_, here)| here.state == StageState::Blocked && is_refused(here))
-        .map(|(id, _)| format!("`{}`", visible(id)))
-        .collect();
-    let again: String = begun.iter().map(|(id, _)| format!(" --again {}", shell_word(id))).collect();
+    let elsewhere: Vec<&String> =
+        not_begun.iter().filter(|(_, here)| here.is_refused).map(|(id, _)| *id).collect();
+    let again =
+        |ids: &[&String]| ids.iter().map(|id| format!(" --again {}", shell_word(id))).collect::<String>();
     match (begun.is_empty(), elsewhere.is_empty()) {
         (true, true) => format!("`checkstone resume {run}` continues it"),
         (true, false) => {
-            let names = elsewhere.join(", ");
+            let names =
+                elsewhere.iter().map(|id| format!("`{}`", visible(id))).collect::<Vec<_>>().join(", ");
+            let again = again(&elsewhere);
+            let it = if elsewhere.len() == 1 { "it" } else { "them" };
             format!(
-                "once {names} completed in the run that started it, `checkstone resume {run}` continues this one"
+                "once {names} completed in the run that started {it}, `checkstone resume {run}` continues this one; \
+                 where that run is gone, `checkstone resume {run}{again}` runs {it} here"
             )
         }
         (false, _) => {
+            let begun: Vec<&String> = begun.iter().map(|(id, _)| *id).collect();
+            let again = again(&begun);
             format!("`checkstone resume {run}{again}` runs again what is not retryable, and continues it")
         }
     }

@@ -16,7 +16,7 @@ const FILES_SHOWN: usize = 5;
 
 /// The whole verdict.
 pub(crate) fn verdict_text(verdict: &Verdict, width: Option<usize>) -> String {
-    let mut text = headline(verdict.decision, &verdict.reason, width);
+    let mut text = headline(verdict.decision, verdict.reason.as_str(), width);
     let how = match verdict.scope {
         Some(Scope::TurnBaseline) => "Changed in this turn",
         Some(Scope::Touched) => "Touched in this turn and not committed",

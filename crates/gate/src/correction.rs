@@ -28,7 +28,7 @@ impl Correction {
             message: None,
             hold: None,
             told_unproven: None,
-            reason,
+            reason: reason.into(),
             ..verdict
         }
     }

@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use crate::changed::{self, Changed};
 use crate::inputs::{CheckResult, Inputs};
-use crate::judge::NOT_UNDERSTOOD;
 use crate::policy::{Policy, RuleLevel};
+use crate::reason::Reason;
 use crate::rules::{Seen, actions, drift, errors, hygiene};
 use crate::silence;
 use crate::verdict::{ActionState, Evidence, Rule, Verdict};
@@ -44,7 +44,7 @@ pub enum RuleState {
 /// Explains a `verdict` of `judge` on the same policy and inputs. Empty if the rules were not asked: the agent
 /// waited, had been held already, or git could not be asked; the verdict's reason says which.
 pub fn explain(policy: &Policy, inputs: &Inputs, verdict: &Verdict) -> Vec<Explanation> {
-    if verdict.reason == NOT_UNDERSTOOD {
+    if verdict.reason == Reason::NotUnderstood {
         return vec![not_understood(verdict)];
     }
     if verdict.scope.is_none() || inputs.history.holds_this_turn > 0 {

@@ -90,28 +90,30 @@ impl HoldMessage {
     }
 }
 
-pub(crate) const OBSERVATIONS: &str = "Observations:";
+const OBSERVATIONS: &str = "Observations:";
 
-/// As many as fit; the rest are counted.
-pub(crate) fn observations(lines: &[String], room: usize) -> Option<String> {
+fn observations(lines: &[String], room: usize) -> Option<String> {
+    (!lines.is_empty()).then(|| format!("{OBSERVATIONS}\n{}", observation_lines(lines, room)))
+}
+
+/// As many as fit below a title; the rest are counted.
+pub(crate) fn observation_lines(lines: &[String], room: usize) -> String {
     const COUNTED: usize = 24;
-    if lines.is_empty() {
-        return None;
-    }
-    let mut text = OBSERVATIONS.to_owned();
-    let mut left = room.saturating_sub(text.chars().count() + 2);
+    let mut told: Vec<String> = Vec::new();
+    let mut left = room.saturating_sub(OBSERVATIONS.chars().count() + 2);
     for (number, line) in lines.iter().enumerate() {
-        let line = format!("\n- {line}");
-        let length = line.chars().count();
+        let line = format!("- {line}");
+        // And the line break before it.
+        let length = line.chars().count() + 1;
         let is_last = number + 1 == lines.len();
         if length + if is_last { 0 } else { COUNTED } > left {
-            text.push_str(&format!("\n- … and {} more", lines.len() - number));
+            told.push(format!("- … and {} more", lines.len() - number));
             break;
         }
         left -= length;
-        text.push_str(&line);
+        told.push(line);
     }
-    Some(text)
+    told.join("\n")
 }
 
 #[cfg(test)]

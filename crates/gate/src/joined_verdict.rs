@@ -3,7 +3,8 @@
 use text::OWN_PREFIX;
 
 use crate::hold_message::HoldMessage;
-use crate::verdict::{ALL_CLEAR, Decision, Verdict};
+use crate::reason::Reason;
+use crate::verdict::{Decision, Verdict};
 
 /// The verdicts of one stop as one.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,14 +26,14 @@ impl JoinedVerdict {
         let strongest =
             [Decision::Hold, Decision::Notify].into_iter().find(|one| said(*one).next().is_some());
         // Nothing is called clear beside something that is not.
-        let is_clear = |verdict: &&Verdict| verdict.reason == ALL_CLEAR;
+        let is_clear = |verdict: &&Verdict| verdict.reason == Reason::AllClear;
         let is_all_clear =
             all().filter(|verdict| verdict.decision != Decision::Pass).all(|one| is_clear(&one));
         let most = if is_all_clear { 1 } else { verdicts.len() };
         let notices = said(Decision::Notify).filter(|verdict| is_all_clear || !is_clear(verdict));
         let reasons = verdicts.iter().map(|(folder, verdict)| match folder {
             Some(folder) => format!("in `{folder}`: {}", verdict.reason),
-            None => verdict.reason.clone(),
+            None => verdict.reason.to_string(),
         });
         Self {
             decision: strongest.unwrap_or(Decision::Pass),

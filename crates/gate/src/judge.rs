@@ -11,6 +11,7 @@ use crate::hold_message::HoldMessage;
 use crate::inputs::{Changes, CheckOutcome, CheckResult, Inputs, Waived};
 use crate::message::{self, Parts};
 use crate::policy::{Class, NoGit, NotUnderstood, Policy, Proof, RuleLevel, Telling};
+use crate::reason::Reason;
 use crate::rules::actions::{self, Demand};
 use crate::rules::errors::Failure;
 use crate::rules::{Expectation, Seen, drift, errors, hygiene};
@@ -19,7 +20,7 @@ use crate::silence::{self, ASKED_BEFORE};
 use crate::steps::{self, FailedSteps, Step};
 use crate::unproven;
 use crate::verdict::{
-    ALL_CLEAR, ActionState, ActionVerdict, ContentProof, Decision, FileStanding, Observation, Rule, Verdict,
+    ActionState, ActionVerdict, ContentProof, Decision, FileStanding, Observation, Rule, Verdict,
 };
 use crate::work::Work;
 
@@ -29,7 +30,7 @@ pub fn judge(policy: &Policy, inputs: &Inputs) -> Verdict {
         return Verdict::pass(&inputs.coverage, "switched off");
     }
     if let Some(waiting) = inputs.stop.waiting.or_else(|| silence::waiting(policy, inputs)) {
-        return Verdict::pass(&inputs.coverage, waiting.in_words());
+        return Verdict::pass(&inputs.coverage, Reason::Waiting(waiting));
     }
     let inputs = &*inputs.with_check_runs(CheckResult::has_passed);
     let verdict = second_stop::judge(policy, inputs, || look(policy, inputs));
@@ -242,18 +243,18 @@ fn conclude(
         message::notice(policy, told.as_deref(), &verdict.observations)
     };
 
-    let (decision, reason, message) = if extent == Extent::Nothing {
+    let (decision, reason, message): (_, Reason, _) = if extent == Extent::Nothing {
         match verdict.observations.is_empty() {
-            true => (Decision::Pass, "nothing changed".to_owned(), String::new()),
+            true => (Decision::Pass, "nothing changed".into(), String::new()),
             false => {
                 let reason = "nothing changed, but an error is unresolved";
-                (Decision::Notify, reason.to_owned(), notice(None))
+                (Decision::Notify, reason.into(), notice(None))
             }
         }
     } else if extent == Extent::OnlyProse && policy.gate.docs_only == Telling::Hold {
         let sentence = Some(docs_only).filter(|_| is_letter);
         verdict.hold = Some(compose(&verdict, sentence));
-        (Decision::Hold, "only prose changed".to_owned(), String::new())
+        (Decision::Hold, "only prose changed".into(), String::new())
     } else if holds {
         let reason = match (failed, missing.is_empty()) {
             (true, _) => "a check failed".to_owned(),
@@ -262,22 +263,22 @@ fn conclude(
             (false, false) => format!("missing: {}", missing.join(", ")),
         };
         verdict.hold = Some(compose(&verdict, None));
-        (Decision::Hold, reason, String::new())
+        (Decision::Hold, reason.into(), String::new())
     } else if !verdict.observations.is_empty() {
         let clear = Some(all_clear).filter(|_| is_clear && policy.gate.all_clear != Telling::Silent);
-        (Decision::Notify, "observations".to_owned(), notice(waived.as_deref().or(clear)))
+        (Decision::Notify, "observations".into(), notice(waived.as_deref().or(clear)))
     } else if let Some(waived) = &waived {
-        (Decision::Notify, "waived".to_owned(), notice(Some(waived)))
+        (Decision::Notify, "waived".into(), notice(Some(waived)))
     } else if extent == Extent::OnlyProse {
-        (telling(policy.gate.docs_only), "only prose changed".to_owned(), notice(Some(docs_only)))
+        (telling(policy.gate.docs_only), "only prose changed".into(), notice(Some(docs_only)))
     } else if verdict.actions.is_empty() {
-        (Decision::Pass, "no action is required for these changes".to_owned(), String::new())
+        (Decision::Pass, "no action is required for these changes".into(), String::new())
     } else if verdict.actions.iter().any(|action| action.state == ActionState::Waived) {
-        (Decision::Pass, ASKED_BEFORE.to_owned(), String::new())
+        (Decision::Pass, ASKED_BEFORE.into(), String::new())
     } else if verdict.actions.iter().any(|action| action.state == ActionState::Reported) {
-        (Decision::Pass, "already reported to the person".to_owned(), String::new())
+        (Decision::Pass, "already reported to the person".into(), String::new())
     } else {
-        (telling(policy.gate.all_clear), ALL_CLEAR.to_owned(), notice(Some(all_clear)))
+        (telling(policy.gate.all_clear), Reason::AllClear, notice(Some(all_clear)))
     };
     // Whoever has a check run wants to know how it went.
     let (decision, message) = match &checks {
@@ -320,7 +321,7 @@ fn holds(policy: &Policy, rule: Rule, extent: Extent) -> bool {
 }
 
 fn without_git(policy: &Policy, inputs: &Inputs, reason: &str) -> Verdict {
-    let verdict = Verdict::pass(&inputs.coverage, &format!("cannot ask git: {reason}"));
+    let verdict = Verdict::pass(&inputs.coverage, format!("cannot ask git: {reason}"));
     match policy.gate.no_git {
         NoGit::Silent => verdict,
         NoGit::Generic => {
@@ -329,14 +330,11 @@ fn without_git(policy: &Policy, inputs: &Inputs, reason: &str) -> Verdict {
     }
 }
 
-/// The reason of a verdict on a transcript of no format that is known.
-pub(crate) const NOT_UNDERSTOOD: &str = "the transcript's format is unknown";
-
 /// The transcript is there, and is of no format that is known: silence, told once.
 fn not_understood(policy: &Policy, inputs: &Inputs) -> Verdict {
     let text = "Nothing is checked: the transcript's format is unknown.".to_owned();
-    let mut verdict = Verdict::pass(&inputs.coverage, NOT_UNDERSTOOD);
-    verdict.observations.push(Observation { rule: Rule::NotUnderstood, text: text.clone(), line: None });
+    let mut verdict = Verdict::pass(&inputs.coverage, Reason::NotUnderstood);
+    verdict.observations.push(Observation::new(Rule::NotUnderstood, text.as_str(), None));
     silence::leave_out_reported(policy, inputs, false, &mut verdict.observations);
     if !verdict.observations.is_empty() {
         verdict.decision = Decision::Notify;
@@ -456,9 +454,11 @@ fn gaps(
         }
         // The failure speaks for itself.
         Seen::Ambiguous { like, .. } if expectation.subject.action.gap.is_none() => {
-            failures.iter().any(|failure| {
-                failure.line == like.line && failure.text.contains(&format!("(`{}`)", like.command))
-            })
+            let is_it = |told: &Observation| {
+                let failure = told.failure.as_ref();
+                told.line == like.line && failure.is_some_and(|failure| failure.command == like.command)
+            };
+            failures.iter().any(is_it)
         }
         _ => false,
     };
@@ -488,6 +488,7 @@ fn action_verdict(
         state: ActionState::Required,
         evidence: None,
         reason: None,
+        was_asked_before: false,
     };
     match &expectation.seen {
         Seen::Evidence(evidence) => {
@@ -504,6 +505,7 @@ fn action_verdict(
     } else if silence::was_asked_before(policy, inputs, expectation, work) {
         verdict.state = ActionState::Waived;
         verdict.reason = Some(ASKED_BEFORE.to_owned());
+        verdict.was_asked_before = true;
     } else if action.level == RuleLevel::Notify {
         verdict.state = ActionState::Reported;
     }

@@ -16,6 +16,7 @@ mod ledger_extract;
 mod message;
 pub mod policy;
 mod ran;
+mod reason;
 mod rules;
 mod second_stop;
 mod silence;
@@ -37,11 +38,12 @@ pub use joined_verdict::JoinedVerdict;
 pub use judge::judge;
 pub use ledger_extract::{LedgerExtract, ProvenFile, UnprovenFile};
 pub use message::HEADER;
+pub use reason::Reason;
 pub use silence::{ASKED_BEFORE, is_edit, reports, waivers};
 pub use strength::Strength;
 pub use unproven::needs;
 pub use verdict::{
-    ActionState, ActionVerdict, ChangedCategory, ContentProof, Decision, Evidence, FileStanding, Observation,
-    Rule, Verdict,
+    ActionState, ActionVerdict, ChangedCategory, ContentProof, Decision, Evidence, FailureText, FileStanding,
+    Observation, Rule, Verdict,
 };
 pub use work::is_on_disk_alone;

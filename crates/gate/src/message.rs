@@ -6,12 +6,11 @@ use outputs::Summary;
 use text::OWN_PREFIX;
 use text::{listed, visible};
 
-use crate::hold_message::{HoldMessage, LONGEST, OBSERVATIONS, name_in, observations};
+use crate::hold_message::{HoldMessage, LONGEST, name_in, observation_lines};
 use crate::inputs::{CheckOutcome, CheckResult};
 use crate::policy::Policy;
-use crate::silence::ASKED_BEFORE;
 use crate::steps::Step;
-use crate::verdict::{ActionState, ActionVerdict, ChangedCategory, Observation, Rule, Verdict};
+use crate::verdict::{ActionState, ActionVerdict, ChangedCategory, FailureText, Observation, Verdict};
 
 /// The first line of R9's message.
 pub const HEADER: &str = "[checkstone] Context-aware checkpoint";
@@ -118,9 +117,10 @@ pub(crate) fn notice(policy: &Policy, sentence: Option<&str>, observed: &[Observ
             let separator = if policy.gate.turn_only { "\n\n" } else { "\n" };
             // The title, which is left out, makes room for what stands between them.
             let room = LONGEST.saturating_sub(sentence.chars().count() + HEADER.chars().count());
-            let observed = observations(lines, room).unwrap_or_default();
-            let observed = observed.strip_prefix(OBSERVATIONS).unwrap_or_default();
-            format!("{sentence}{}{}", if observed.is_empty() { "" } else { separator }, observed.trim_start())
+            match lines.is_empty() {
+                true => sentence.to_owned(),
+                false => format!("{sentence}{separator}{}", observation_lines(lines, room)),
+            }
         }
     };
     self::sentence(policy, &text)
@@ -130,11 +130,9 @@ pub(crate) fn notice(policy: &Policy, sentence: Option<&str>, observed: &[Observ
 fn by_cause(observations: &[Observation]) -> Vec<String> {
     let mut lines: Vec<(&str, Vec<&str>)> = Vec::new();
     for observation in observations {
-        let text = observation.text.as_str();
-        let parts = text.strip_suffix("`)").and_then(|text| text.rsplit_once(" (`"));
-        let (cause, command) = match parts {
-            Some((cause, command)) if observation.rule == Rule::UnresolvedError => (cause, Some(command)),
-            _ => (text, None),
+        let (cause, command) = match &observation.failure {
+            Some(FailureText { cause, command }) => (cause.as_str(), Some(command.as_str())),
+            None => (observation.text.as_str(), None),
         };
         match lines.iter_mut().find(|(known, _)| *known == cause) {
             Some((_, commands)) => commands.extend(command),
@@ -226,9 +224,7 @@ pub(crate) fn uncommitted(policy: &Policy, dirty: &[String]) -> String {
 pub(crate) fn waived(actions: &[ActionVerdict]) -> Option<String> {
     let waived: Vec<String> = actions
         .iter()
-        .filter(|action| {
-            action.state == ActionState::Waived && action.reason.as_deref() != Some(ASKED_BEFORE)
-        })
+        .filter(|action| action.state == ActionState::Waived && !action.was_asked_before)
         .map(|action| format!("{} ({})", action.id, visible(action.reason.as_deref().unwrap_or_default())))
         .collect();
     (!waived.is_empty()).then(|| format!("Not done: {}", waived.join(", ")))
@@ -268,35 +264,35 @@ fn log_window(elapsed_ms: Option<u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verdict::Rule;
 
     #[test]
     fn errors_with_the_same_cause_are_one_line() {
-        let observed = |rule, text: &str| Observation { rule, text: text.to_owned(), line: None };
+        let failed = |cause: &str, command: &str| {
+            Observation::of_failure(
+                FailureText { cause: cause.to_owned(), command: command.to_owned() },
+                None,
+            )
+        };
         let lines = by_cause(&[
-            observed(Rule::UnresolvedError, "It failed (`a`)"),
-            observed(Rule::MissingAction, "Not done (`a`)"),
-            observed(Rule::UnresolvedError, "It failed (`b (`c`)"),
-            observed(Rule::MissingAction, "Not done (`b`)"),
-            observed(Rule::UnresolvedError, "Another (`a`)"),
-            observed(Rule::UnresolvedError, "Without a command"),
-            observed(Rule::UnresolvedError, "Without a command"),
+            failed("It failed", "a"),
+            Observation::new(Rule::MissingAction, "Not done (`a`)", None),
+            failed("It failed", "b (`c"),
+            Observation::new(Rule::MissingAction, "Not done (`b`)", None),
+            failed("Another", "a"),
+            Observation::new(Rule::UnresolvedError, "Without a command", None),
+            Observation::new(Rule::UnresolvedError, "Without a command", None),
         ]);
         assert_eq!(
             lines,
             [
-                "It failed (`a`)",
+                "It failed (2 times: `a` and `b (`c`)",
                 "Not done (`a`)",
-                "It failed (`b (`c`)",
                 "Not done (`b`)",
                 "Another (`a`)",
                 "Without a command",
             ]
         );
-        let twice = [
-            observed(Rule::UnresolvedError, "It failed (`a`)"),
-            observed(Rule::UnresolvedError, "It failed (`b`)"),
-        ];
-        assert_eq!(by_cause(&twice), ["It failed (2 times: `a` and `b`)"]);
     }
 
     /// H8: 61 s → 2m, 121 s → 3m.

@@ -42,7 +42,7 @@ fn after_the_hold(policy: &Policy, inputs: &Inputs, looked: Verdict) -> Verdict 
     }
     let message = (!told.is_empty()).then(|| message::sentence(policy, &told.join("\n")));
     let decision = if message.is_some() { Decision::Notify } else { Decision::Pass };
-    Verdict { decision, message, hold: None, reason, ..looked }
+    Verdict { decision, message, hold: None, reason: reason.into(), ..looked }
 }
 
 fn uncommitted(policy: &Policy, inputs: &Inputs) -> Option<Verdict> {

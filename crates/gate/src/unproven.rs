@@ -9,9 +9,10 @@ use text::counted;
 use crate::changed::Changed;
 use crate::inputs::Inputs;
 use crate::policy::{Action, Policy, RuleLevel};
+use crate::reason::Reason;
 use crate::rules::{actions, errors};
 use crate::silence;
-use crate::verdict::{ALL_CLEAR, ContentProof, Decision, FileStanding, Verdict};
+use crate::verdict::{ContentProof, Decision, FileStanding, Verdict};
 use crate::work::Work;
 
 /// Of many files the first ones stand for all.
@@ -115,10 +116,11 @@ pub(crate) fn remark(policy: &Policy, inputs: &Inputs, mut verdict: Verdict) -> 
     } else if !earlier.is_empty() && inputs.ledger.told.is_none() {
         format!("Still unproven: {}.", named(&earlier))
     } else {
-        if verdict.reason == ALL_CLEAR && !earlier.is_empty() {
+        if verdict.reason == Reason::AllClear && !earlier.is_empty() {
             verdict.decision = Decision::Pass;
             verdict.message = None;
-            verdict.reason = format!("all clear except for {}", counted(earlier.len(), "unproven file"));
+            verdict.reason =
+                format!("all clear except for {}", counted(earlier.len(), "unproven file")).into();
         }
         return verdict;
     };
@@ -134,7 +136,7 @@ pub(crate) fn remark(policy: &Policy, inputs: &Inputs, mut verdict: Verdict) -> 
         }
         false => (Decision::Notify, format!("{}; {files} unproven", verdict.reason)),
     };
-    let is_all_clear = verdict.reason == ALL_CLEAR;
+    let is_all_clear = verdict.reason == Reason::AllClear;
     let sentence = match holds {
         true => format!("{OWN_PREFIX} {text} {}", steps(policy, &committed)),
         false => format!("{OWN_PREFIX} {text}"),
@@ -144,7 +146,7 @@ pub(crate) fn remark(policy: &Policy, inputs: &Inputs, mut verdict: Verdict) -> 
         None => sentence,
     });
     verdict.decision = decision;
-    verdict.reason = reason;
+    verdict.reason = reason.into();
     verdict.told_unproven = Some(text);
     verdict
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use transcript::Coverage;
 
 use crate::hold_message::HoldMessage;
+use crate::reason::Reason;
 use crate::strength::Strength;
 
 /// The verdict and everything that led to it.
@@ -16,7 +17,8 @@ pub struct Verdict {
     /// For the agent if it is held, for the person if they are notified; null if there is no message.
     pub message: Option<String>,
     /// Why, in a few words, for the log.
-    pub reason: String,
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub reason: Reason,
     /// Where the change set comes from; null if it is not known.
     pub scope: Option<Scope>,
     /// What changed, by category.
@@ -41,11 +43,11 @@ pub struct Verdict {
 
 impl Verdict {
     /// Nothing to say, and why.
-    pub(crate) fn pass(coverage: &Coverage, reason: &str) -> Self {
+    pub(crate) fn pass(coverage: &Coverage, reason: impl Into<Reason>) -> Self {
         Self {
             decision: Decision::Pass,
             message: None,
-            reason: reason.to_owned(),
+            reason: reason.into(),
             scope: None,
             changed: Vec::new(),
             actions: Vec::new(),
@@ -58,9 +60,6 @@ impl Verdict {
         }
     }
 }
-
-/// The reason of a verdict on a turn that did all that is required.
-pub(crate) const ALL_CLEAR: &str = "all clear";
 
 /// How the present content of a file stands with an action after the stop.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,6 +123,9 @@ pub struct ActionVerdict {
     /// Why what was seen is not evidence, or why the action is waived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// It is waived because it was asked for before, and nobody said anything of it.
+    #[serde(skip)]
+    pub was_asked_before: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -154,6 +156,27 @@ pub struct Observation {
     pub text: String,
     /// The line of the call that it is about.
     pub line: Option<u64>,
+    /// The two parts of the text, if it says what failed.
+    #[serde(skip)]
+    pub failure: Option<FailureText>,
+}
+
+/// A cause that several commands may share, and one of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailureText {
+    pub cause: String,
+    pub command: String,
+}
+
+impl Observation {
+    pub(crate) fn new(rule: Rule, text: impl Into<String>, line: Option<u64>) -> Self {
+        Self { rule, text: text.into(), line, failure: None }
+    }
+
+    pub(crate) fn of_failure(failure: FailureText, line: Option<u64>) -> Self {
+        let text = format!("{} (`{}`)", failure.cause, failure.command);
+        Self { failure: Some(failure), ..Self::new(Rule::UnresolvedError, text, line) }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! What a session is doing, by the journal and its transcript.
 
-use gate::{Decision, Waiting};
+use gate::{Decision, Reason, Waiting};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::seen_transcript::SeenTranscript;
@@ -53,8 +53,7 @@ impl Activity {
 #[derive(Clone, Debug)]
 pub(crate) struct LastStop {
     pub(crate) decision: Decision,
-    /// Why, in a few words.
-    pub(crate) reason: String,
+    pub(crate) reason: Reason,
     /// The turn that it ended is the last one.
     pub(crate) is_of_last_turn: bool,
 }
@@ -72,11 +71,12 @@ pub(crate) fn activity(
     }
     let stop = stop.filter(|stop| stop.is_of_last_turn);
     if let Some(stop) = stop.filter(|stop| stop.decision != Decision::Hold) {
-        return match waiting_of(&stop.reason) {
-            Some(Waiting::BackgroundTasks | Waiting::Subagents) => (Activity::Working, stop.reason.clone()),
-            Some(_) => (Activity::Waiting, stop.reason.clone()),
-            None => (Activity::Done, stop.reason.clone()),
+        let activity = match stop.reason {
+            Reason::Waiting(Waiting::BackgroundTasks | Waiting::Subagents) => Activity::Working,
+            Reason::Waiting(_) => Activity::Waiting,
+            _ => Activity::Done,
         };
+        return (activity, stop.reason.to_string());
     }
     let waiting = seen.and_then(|seen| seen.waiting);
     if let Some(waiting) =
@@ -94,23 +94,18 @@ pub(crate) fn activity(
         return (Activity::Lost, format!("no activity for {minutes}, and the turn has not ended"));
     }
     match (stop, running.or_else(|| seen?.last.as_deref())) {
-        (Some(stop), _) => (Activity::Held, stop.reason.clone()),
+        (Some(stop), _) => (Activity::Held, stop.reason.to_string()),
         (None, Some(deed)) => (Activity::Working, deed.to_owned()),
         (None, None) => (Activity::Working, String::new()),
     }
-}
-
-/// What an agent waits for by the reason of a verdict.
-fn waiting_of(reason: &str) -> Option<Waiting> {
-    Waiting::ALL.into_iter().find(|waiting| waiting.in_words() == reason)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn stop(decision: Decision, reason: &str) -> Option<LastStop> {
-        Some(LastStop { decision, reason: reason.to_owned(), is_of_last_turn: true })
+    fn stop(decision: Decision, reason: impl Into<Reason>) -> Option<LastStop> {
+        Some(LastStop { decision, reason: reason.into(), is_of_last_turn: true })
     }
 
     #[test]
@@ -121,7 +116,6 @@ mod tests {
         let runs = SeenTranscript { running: Some("cargo test".to_owned()), ..SeenTranscript::default() };
         let none = SeenTranscript::default();
         let earlier = Some(LastStop { is_of_last_turn: false, ..stop(Decision::Pass, "").unwrap() });
-        let answer = Waiting::AnswerOfUser.in_words();
         for (last, seen, minutes, expected) in [
             (None, &none, 0, Activity::Working),
             (earlier.clone(), &none, 0, Activity::Working),
@@ -133,8 +127,8 @@ mod tests {
             (stop(Decision::Hold, "missing: tests"), &none, 31, Activity::Lost),
             (stop(Decision::Pass, "nothing changed"), &none, 300, Activity::Done),
             (stop(Decision::Notify, "all clear"), &asks, 0, Activity::Done),
-            (stop(Decision::Pass, answer), &none, 300, Activity::Waiting),
-            (stop(Decision::Pass, Waiting::Subagents.in_words()), &none, 0, Activity::Working),
+            (stop(Decision::Pass, Reason::Waiting(Waiting::AnswerOfUser)), &none, 300, Activity::Waiting),
+            (stop(Decision::Pass, Reason::Waiting(Waiting::Subagents)), &none, 0, Activity::Working),
         ] {
             let found = activity(true, last.as_ref(), Some(seen), ago(minutes), now);
             assert_eq!(found.0, expected, "{last:?} {seen:?} {minutes}");

@@ -277,7 +277,7 @@ fn rules(story: &VerdictStory) -> Markup {
             p.faint {
                 @match &explained.replay {
                     Replay::Same => "Judged again from the recorded inputs: the same, bit for bit.",
-                    Replay::Different(again) => { "Judged again it is " (decision_word(again.decision)) ": " (Shown(&again.reason)) },
+                    Replay::Different(again) => { "Judged again it is " (decision_word(again.decision)) ": " (Shown(again.reason.as_str())) },
                     Replay::Impossible(why) => { "It cannot be judged again: " (Shown(why)) },
                 }
             }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use gate::Rule;
+use gate::{Reason, Rule};
 use jiff::Timestamp;
 use journal::{Journal, JournalError, TurnId, VerdictId};
 
@@ -34,7 +34,7 @@ pub(crate) enum PageError {
 pub(crate) struct Drawers {
     pub(crate) transcripts: SeenTranscripts,
     /// A recorded verdict does not change.
-    reasons: HashMap<VerdictId, String>,
+    reasons: HashMap<VerdictId, Reason>,
     rules: HashMap<VerdictId, Vec<Rule>>,
     /// The commands of a verdict, in small letters, one a line.
     commands: HashMap<VerdictId, Box<str>>,
@@ -52,13 +52,14 @@ pub(crate) struct Sources<'a> {
 
 impl Sources<'_> {
     /// Why a recorded verdict came out as it did, in a few words; empty if that was not kept.
-    pub(crate) fn reason(&mut self, id: VerdictId) -> Result<String, JournalError> {
+    pub(crate) fn reason(&mut self, id: VerdictId) -> Result<Reason, JournalError> {
         if let Some(known) = self.drawers.reasons.get(&id) {
             return Ok(known.clone());
         }
-        let Some(journal) = &mut self.journal else { return Ok(String::new()) };
+        let Some(journal) = &mut self.journal else { return Ok(Reason::Other(String::new())) };
         let inputs = journal.read(|reader| reader.inputs(id))?;
-        let reason = inputs.and_then(|inputs| stop::recorded_reason(&inputs.bytes)).unwrap_or_default();
+        let reason = inputs.and_then(|inputs| stop::recorded_reason(&inputs.bytes));
+        let reason = reason.unwrap_or(Reason::Other(String::new()));
         if self.drawers.reasons.len() >= MOST_KEPT {
             self.drawers.reasons.clear();
         }

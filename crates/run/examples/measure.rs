@@ -424,6 +424,7 @@ fn record_all_but_one(root: &Path, layout: &Layout, text: &str) {
             token: None,
             ending: None,
             accepted,
+            refused: false,
         };
         let preceding = Preceding::of(&plan, stage, None, |on| known_by.get(on).map(String::as_str));
         let fingerprint = fingerprint::of_stage(stage, &plan.python, &code.of_stage(stage), &[], &preceding);

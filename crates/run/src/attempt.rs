@@ -30,7 +30,7 @@ use crate::hold::RunHold;
 use crate::plan::{Kind, Plan, Stage};
 use crate::project_code::ProjectCode;
 use crate::publish;
-use crate::stage_checkpoint::{StageCheckpoint, WithWarnings};
+use crate::stage_checkpoint::{CheckpointWarning, StageCheckpoint, WithWarnings};
 use crate::stage_work::SessionState;
 
 #[cfg_attr(
@@ -41,8 +41,6 @@ pub(crate) use ending::in_words;
 
 /// The file in an attempt's folder that says what it was known by.
 pub(crate) const FINGERPRINT: &str = "fingerprint";
-/// How the reason ends of an attempt under which something changed.
-pub(crate) const WHILE_IT_RAN: &str = "while it ran";
 
 /// What an attempt needs, and nothing that changes while it runs.
 pub(crate) struct Job {
@@ -130,6 +128,8 @@ pub(crate) enum AttemptProgress {
         milliseconds: u64,
     },
     Warning(String),
+    /// Checkpoints hold copies of large artifacts; worth saying once a run.
+    CopiesArtifacts,
     /// The stage wants what it has so far to be kept, and the engine is to do it.
     WantsCheckpoint,
     #[serde(skip)]
@@ -296,7 +296,12 @@ impl<'a> RunningAttempt<'a> {
     }
 
     fn without_warnings(&self, (checkpoint, warnings): WithWarnings) -> StageCheckpoint {
-        warnings.into_iter().for_each(|warning| self.warn(warning));
+        for warning in warnings {
+            match warning {
+                CheckpointWarning::CopiesArtifacts => (self.tell)(AttemptProgress::CopiesArtifacts),
+                CheckpointWarning::Other(text) => self.warn(text),
+            }
+        }
         checkpoint
     }
 }

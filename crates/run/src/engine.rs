@@ -166,6 +166,14 @@ struct StageRun {
     losses: u32,
 }
 
+/// A stage that is tried again, not before its time.
+struct BackingOff {
+    until: Instant,
+    index: usize,
+    /// Why it has to be.
+    cause: String,
+}
+
 struct Engine<'a> {
     plan: Arc<Plan>,
     layout: Layout,
@@ -175,8 +183,7 @@ struct Engine<'a> {
     on_event: &'a mut dyn FnMut(&Event),
     stages: Vec<StageRun>,
     ready: BTreeSet<usize>,
-    /// Stages that are tried again, each not before its time.
-    backing_off: Vec<(Instant, usize)>,
+    backing_off: Vec<BackingOff>,
     running: usize,
     /// What nobody uses now.
     free: Option<Resources>,
@@ -317,8 +324,8 @@ impl<'a> Engine<'a> {
                 self.recorder.hold().check().map_err(RecordError::from)?;
             }
             self.look_for_requests()?;
-            let is_due = |(due, _): &mut (Instant, usize)| *due <= Instant::now();
-            self.ready.extend(self.backing_off.extract_if(.., is_due).map(|(_, index)| index));
+            let is_due = |one: &mut BackingOff| one.until <= Instant::now();
+            self.ready.extend(self.backing_off.extract_if(.., is_due).map(|one| one.index));
         }
     }
 
@@ -379,7 +386,17 @@ impl<'a> Engine<'a> {
         accepted: Option<Accepted>,
     ) -> Result<(), EngineError> {
         let (stage_id, attempt, from) = (self.id(index), self.attempt_number(index), self.state(index));
-        self.append(What::StageState { stage_id, attempt, from, to, reason, token: None, ending, accepted })
+        self.append(What::StageState {
+            stage_id,
+            attempt,
+            from,
+            to,
+            reason,
+            token: None,
+            ending,
+            accepted,
+            refused: false,
+        })
     }
 
     /// The instances that the record does not have yet.

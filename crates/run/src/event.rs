@@ -18,6 +18,8 @@ pub const FORMAT: u32 = 3;
 
 /// How a stage's reason begins that is about its `verify`, and not about its own command. Format 1 says so by this alone.
 pub(crate) const VERIFY: &str = "`verify`: ";
+/// How the reason ends of an attempt under which something changed.
+pub(crate) const WHILE_IT_RAN: &str = "while it ran";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -87,6 +89,9 @@ pub enum What {
         /// What was accepted, if the stage completed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         accepted: Option<Accepted>,
+        /// It is not begun, because it was begun before and must not be repeated.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        refused: bool,
     },
     /// It completed before, and nothing in it has changed.
     StageReused {
@@ -170,6 +175,9 @@ pub struct Ending {
     /// The command succeeded, and then its `verify` failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub verify_failed: bool,
+    /// Something that it read was changed while it ran.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub changed_meanwhile: bool,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
@@ -251,11 +259,20 @@ impl Accepted {
     }
 }
 
+impl Ending {
+    /// What older versions said in the reason alone.
+    pub(crate) fn upgrade(&mut self, reason: &str) {
+        self.verify_failed |= reason.starts_with(VERIFY);
+        let went_well = self.how == HowEnded::Exited && self.exit_code == Some(0) && !self.verify_failed;
+        self.changed_meanwhile |= went_well && reason.ends_with(WHILE_IT_RAN);
+    }
+}
+
 impl Event {
     /// As the newest format has it.
     pub(crate) fn upgraded(mut self) -> Self {
         if let What::StageState { reason: Some(reason), ending: Some(ending), .. } = &mut self.what {
-            ending.verify_failed |= reason.starts_with(VERIFY);
+            ending.upgrade(reason);
         }
         self
     }
@@ -270,7 +287,22 @@ impl What {
         to: StageState,
         reason: Option<String>,
     ) -> Self {
-        Self::StageState { stage_id, attempt, from, to, reason, token: None, ending: None, accepted: None }
+        let (token, ending, accepted) = (None, None, None);
+        Self::StageState { stage_id, attempt, from, to, reason, token, ending, accepted, refused: false }
+    }
+
+    pub(crate) fn stage_refused(stage_id: String, attempt: u32, from: StageState, reason: String) -> Self {
+        Self::StageState {
+            stage_id,
+            attempt,
+            from,
+            to: StageState::Blocked,
+            reason: Some(reason),
+            token: None,
+            ending: None,
+            accepted: None,
+            refused: true,
+        }
     }
 
     /// The stage that it is about.

@@ -451,7 +451,10 @@ impl OutcomeFile {
     /// None where it is another attempt's.
     pub(crate) fn read(folder: &Path, token: &str) -> Result<Option<Self>, JobFileError> {
         let path = folder.join(OUTCOME);
-        let outcome: Self = read_json(&path)?;
+        let mut outcome: Self = read_json(&path)?;
+        if let PreparedAttempt { ending: Some(ending), result: Err(unaccepted), .. } = &mut outcome.prepared {
+            ending.upgrade(&unaccepted.reason);
+        }
         match outcome.version {
             VERSION => Ok(Some(outcome).filter(|outcome| outcome.token == token)),
             found => Err(JobFileError::OtherVersion { path, found }),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use checkpoint::layout::Layout;
 use files::{Folder, TemporaryFile};
 
-use crate::executor::slurm::{CallFailure, ListedJob, SlurmCommands};
+use crate::executor::slurm::{CallFailure, ListedJob, NoSlurmError, SlurmCommands};
 use crate::job_file::{BEAT, JobMark, OUTCOME};
 use crate::record::Record;
 
@@ -18,7 +18,15 @@ const LONGEST_BEAT: Duration = Duration::from_secs(60);
 /// Asks Slurm once, however many runs there are, and not at all if no record has a reason to.
 pub(crate) struct JobsLeft<'a> {
     environment: &'a [(OsString, OsString)],
-    listed: Option<Result<Vec<ListedJob>, String>>,
+    listed: Option<Result<Vec<ListedJob>, ListError>>,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum ListError {
+    #[error(transparent)]
+    NoSlurm(#[from] NoSlurmError),
+    #[error(transparent)]
+    Call(#[from] CallFailure),
 }
 
 impl<'a> JobsLeft<'a> {
@@ -61,11 +69,8 @@ impl<'a> JobsLeft<'a> {
     }
 }
 
-fn ask(environment: &[(OsString, OsString)]) -> Result<Vec<ListedJob>, String> {
-    let commands = SlurmCommands::find(environment).map_err(|error| error.to_string())?;
-    commands.look().map_err(|failure| match failure {
-        CallFailure::Refused(why) | CallFailure::Unanswered(why) => why,
-    })
+fn ask(environment: &[(OsString, OsString)]) -> Result<Vec<ListedJob>, ListError> {
+    Ok(SlurmCommands::find(environment)?.look()?)
 }
 
 /// By the clock that the files themselves have.

@@ -19,7 +19,7 @@ use crate::session_order::SessionOrder;
 use crate::stage_now::{Known, is_in_place};
 use crate::stage_parts;
 use crate::state::{NOT_RETRYABLE, StageState};
-use crate::turns::Turns;
+use crate::turns::{PresentFingerprint, Turns};
 
 /// What would become of a stage.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
@@ -67,31 +67,25 @@ pub fn of_new_run(
 ) -> Vec<StageOutlook> {
     let earlier = EarlierRuns::read(runs.unwrap_or_default());
     let turns = runs.map(|_| Turns::of(layout, Beginning::New));
-    let mut outlook = new_run_of_known(plan, layout, &earlier, turns.as_ref());
     let foreign = EarlierRuns::read(foreign);
-    for unmade in outlook.iter_mut().filter(|stage| stage.why == NEVER_RUN) {
-        let stage = plan.stages.iter().find(|stage| stage.id == unmade.stage_id);
-        if let Some((made, _)) = stage.and_then(|stage| foreign.of_stage(stage)) {
-            unmade.why = format!("run `{}` made it, but was not started here", made.run.run());
-        }
-    }
-    outlook
+    new_run_of_known(plan, layout, &earlier, &foreign, turns.as_ref())
 }
 
 fn new_run_of_known(
     plan: &Plan,
     layout: &Layout,
     earlier: &EarlierRuns,
+    foreign: &EarlierRuns,
     turns: Option<&Turns>,
 ) -> Vec<StageOutlook> {
-    let whole = new_run(plan, layout, earlier, SessionUse::Whole, turns);
+    let whole = new_run(plan, layout, earlier, foreign, SessionUse::Whole, turns);
     if whole.is_session_made() {
         return whole.outlook();
     }
     let is_run = |stage: &StageOutlook| stage.would == Would::Run;
     let own: HashMap<String, String> =
         whole.outlook().into_iter().filter(is_run).map(|stage| (stage.stage_id, stage.why)).collect();
-    let mut outlook = new_run(plan, layout, earlier, SessionUse::New, turns).outlook();
+    let mut outlook = new_run(plan, layout, earlier, foreign, SessionUse::New, turns).outlook();
     // A reason of its own says more than that of the session.
     for stage in outlook.iter_mut().filter(|stage| stage.would == Would::Run) {
         if let Some(why) = own.get(&stage.stage_id) {
@@ -105,7 +99,7 @@ fn new_run_of_known(
 /// before it, since what they left in the session is not there.
 pub(crate) fn is_session_made(plan: &Plan, layout: &Layout, earlier: &EarlierRuns) -> bool {
     plan.session_turns().is_empty()
-        || new_run(plan, layout, earlier, SessionUse::Whole, None).is_session_made()
+        || new_run(plan, layout, earlier, &EarlierRuns::default(), SessionUse::Whole, None).is_session_made()
 }
 
 /// What Python stages of earlier runs are good for.
@@ -120,23 +114,30 @@ fn new_run(
     plan: &Plan,
     layout: &Layout,
     earlier: &EarlierRuns,
+    foreign: &EarlierRuns,
     session: SessionUse,
     turns: Option<&Turns>,
 ) -> DecidedPlan {
     decide_all(plan, layout, &|known, stage, before| {
-        let made = made_by_earlier_run(earlier, session, known, stage, before);
+        let made = made_by_earlier_run(earlier, foreign, session, known, stage, before);
         made.map_err(|unmade| refused(turns, known, stage, before).unwrap_or(unmade))
     })
 }
 
 fn made_by_earlier_run(
     earlier: &EarlierRuns,
+    foreign: &EarlierRuns,
     session: SessionUse,
     known: &Known<'_>,
     stage: &Stage,
     before: &Before,
 ) -> Decision {
-    let never_made = || earlier.reason_unmade(stage).unwrap_or_else(|| NEVER_RUN.to_owned());
+    let never_made = || {
+        earlier.reason_unmade(stage).unwrap_or_else(|| match foreign.of_stage(stage) {
+            Some((made, _)) => format!("run `{}` made it, but was not started here", made.run.run()),
+            None => NEVER_RUN.to_owned(),
+        })
+    };
     let Some((nearest, candidates)) = earlier.of_stage(stage) else {
         return Err(Unmade::new(Would::Run, never_made()));
     };
@@ -163,13 +164,15 @@ fn made_by_earlier_run(
 fn refused(turns: Option<&Turns>, known: &Known<'_>, stage: &Stage, before: &Before) -> Option<Unmade> {
     let turns = turns.filter(|_| !stage.is_retryable)?;
     let last = turns.last(stage);
-    // What it comes after may make something else.
-    let may_differ = before.runs_first.is_some();
-    let present = match may_differ {
-        true => Some(String::new()),
-        false => known.look(stage, &Accepted::default(), &before.preceding).map(|now| now.fingerprint),
+    let present = match &before.runs_first {
+        // What it comes after may make something else.
+        Some(_) => PresentFingerprint::MayDiffer,
+        None => match known.look(stage, &Accepted::default(), &before.preceding) {
+            Some(now) => PresentFingerprint::Is(now.fingerprint),
+            None => PresentFingerprint::Unknown,
+        },
     };
-    Some(Unmade::new(Would::Refuse, turns.reason_not_to_begin(&last, stage, present.as_deref())?))
+    Some(Unmade::new(Would::Refuse, turns.reason_not_to_begin(&last, stage, &present)?))
 }
 
 /// A run that goes on; stages in `again` are run whatever became of them. `others` are the other runs of the title, the newest
@@ -188,7 +191,14 @@ pub fn of_resume(
         let is_wanted = again.contains(&stage.id) || again.contains(&stage.template);
         if here.attempt == 0 && !stage.is_retryable && !is_wanted {
             let made = match stage.kind {
-                Kind::Command => made_by_earlier_run(&others, SessionUse::New, known, stage, before),
+                Kind::Command => made_by_earlier_run(
+                    &others,
+                    &EarlierRuns::default(),
+                    SessionUse::New,
+                    known,
+                    stage,
+                    before,
+                ),
                 Kind::Python => Err(never_run()),
             };
             return made.map_err(|unmade| refused(Some(&turns), known, stage, before).unwrap_or(unmade));

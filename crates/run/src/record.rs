@@ -78,6 +78,8 @@ pub struct StageRecord {
     pub attempt: u32,
     /// Why it is in its state, where there is a reason.
     pub reason: Option<String>,
+    /// It is not begun, because it was begun before and must not be repeated.
+    pub is_refused: bool,
     /// What the last attempt is known by on a cluster; none if it ran here.
     pub token: Option<String>,
     pub ending: Option<Ending>,
@@ -156,7 +158,7 @@ impl Record {
                 same("run", self.state.name(), from.name())?;
                 self.state = self.state.transition(*to)?;
             }
-            What::StageState { stage_id, attempt, from, to, reason, token, ending, accepted } => {
+            What::StageState { stage_id, attempt, from, to, reason, token, ending, accepted, refused } => {
                 let stage = self.stages.entry(stage_id.clone()).or_default();
                 same("stage", stage.state.name(), from.name())?;
                 let is_taken_over = stage.state == StageState::Pending && *to == StageState::Completed;
@@ -167,6 +169,7 @@ impl Record {
                 stage.state = stage.state.transition(*to)?;
                 stage.attempt = (*attempt).max(stage.attempt);
                 stage.reason.clone_from(reason);
+                stage.is_refused = *refused;
                 if *to == StageState::Running {
                     stage.ending = None;
                     stage.token.clone_from(token);

@@ -39,11 +39,14 @@ pub(crate) struct StageCheckpoint {
     identities: Vec<Option<Identity>>,
 }
 
-/// Worth saying once a run.
-pub(crate) const COPIES: &str = "large artifacts are copied into checkpoints, since this file system cannot clone files; \
-     `store = \"reference\"` in a stage keeps them in one place";
+/// What somebody should know of a checkpoint that was saved.
+#[derive(Debug, PartialEq)]
+pub(crate) enum CheckpointWarning {
+    CopiesArtifacts,
+    Other(String),
+}
 
-pub(crate) type WithWarnings = (StageCheckpoint, Vec<String>);
+pub(crate) type WithWarnings = (StageCheckpoint, Vec<CheckpointWarning>);
 
 /// The stage is done: what it publishes, and what a session is brought back from.
 pub(crate) fn after_stage(
@@ -85,11 +88,12 @@ impl SessionState {
 
 /// Puts the cell of a checkpoint into its notebook, where it has one. A notebook that cannot be written costs nobody a stage:
 /// why is answered.
-fn append_cell(layout: &Layout, manifest: &Manifest) -> Option<String> {
+fn append_cell(layout: &Layout, manifest: &Manifest) -> Option<CheckpointWarning> {
     if manifest.notebook.path == NONE {
         return None;
     }
-    crate::append_checkpoint_cell(layout, manifest).err().map(|error| error_chain(&error))
+    let error = crate::append_checkpoint_cell(layout, manifest).err()?;
+    Some(CheckpointWarning::Other(error_chain(&error)))
 }
 
 /// The stage says that what it has written so far is worth keeping. It is not done, so that whoever resumes from here
@@ -137,8 +141,9 @@ pub(crate) fn mid_stage(
         if request.artifacts.len() == before {
             return Err(error.into());
         }
-        left_out
-            .push(format!("a checkpoint does not contain `{path}`, which changed while it was being saved"));
+        left_out.push(CheckpointWarning::Other(format!(
+            "a checkpoint does not contain `{path}`, which changed while it was being saved"
+        )));
     }
 }
 
@@ -190,10 +195,10 @@ fn with_partial(
             Ok((with_partial, warnings))
         }
         Err(error) => {
-            warnings.push(format!(
+            warnings.push(CheckpointWarning::Other(format!(
                 "the emergency checkpoint holds no partial artifacts: {}",
                 error_chain(&error)
-            ));
+            )));
             Ok((made, warnings))
         }
     }
@@ -236,18 +241,18 @@ fn with_warnings(saved: SavedCheckpoint) -> WithWarnings {
         .warnings
         .iter()
         .map(|warning| match warning {
-            SaveWarning::Large { total, limit } => {
-                format!("the artifacts of one checkpoint have {total} bytes in total, more than {limit}")
-            }
-            SaveWarning::Copied { .. } => COPIES.to_owned(),
+            SaveWarning::Large { total, limit } => CheckpointWarning::Other(format!(
+                "the artifacts of one checkpoint have {total} bytes in total, more than {limit}"
+            )),
+            SaveWarning::Copied { .. } => CheckpointWarning::CopiesArtifacts,
             SaveWarning::NotPruned { why } => not_pruned(why),
         })
         .collect();
     (StageCheckpoint { manifest: saved.sealed.manifest, identities: saved.identities }, warnings)
 }
 
-fn not_pruned(why: &str) -> String {
-    format!("old checkpoints were not removed: {why}")
+fn not_pruned(why: &str) -> CheckpointWarning {
+    CheckpointWarning::Other(format!("old checkpoints were not removed: {why}"))
 }
 
 impl StageCheckpoint {
@@ -295,6 +300,6 @@ mod tests {
         let saved: Vec<Artifact> = saved.manifest.artifacts.iter().flat_map(Artifact::in_attempt).collect();
         let paths: Vec<&str> = saved.iter().map(|artifact| artifact.relative_path.as_str()).collect();
         assert_eq!(paths, ["reports/houses/run-001/.attempts/S01_train/1/artifacts/model.json"]);
-        assert_eq!(warnings, [""; 0]);
+        assert_eq!(warnings, []);
     }
 }

@@ -2,7 +2,7 @@
 //! changes a state goes through it, the reading of a record included: a record that does not obey is damaged.
 
 /// How the reason begins of a stage that is not begun because it must not be repeated.
-pub const NOT_RETRYABLE: &str = "it is not retryable";
+pub(crate) const NOT_RETRYABLE: &str = "it is not retryable";
 
 text::named! {
     #[derive(Default, Hash)]

@@ -56,6 +56,24 @@ enum TurnState {
     Unreadable(PathBuf),
 }
 
+/// What a stage is known by now.
+pub(crate) enum PresentFingerprint {
+    Is(String),
+    /// A stage before it runs first.
+    MayDiffer,
+    Unknown,
+}
+
+impl PresentFingerprint {
+    fn may_differ_from(&self, fingerprint: &str) -> bool {
+        match self {
+            Self::Is(now) => now != fingerprint,
+            Self::MayDiffer => true,
+            Self::Unknown => false,
+        }
+    }
+}
+
 /// The beginnings of a title's stages, as one of its runs sees them.
 #[derive(Clone, Debug)]
 pub(crate) struct Turns {
@@ -134,12 +152,12 @@ impl Turns {
         }
     }
 
-    /// Why the stage is not begun after this turn. `present` is what it is known by now.
+    /// Why the stage is not begun after this turn.
     pub(crate) fn reason_not_to_begin(
         &self,
         last: &LastTurn,
         stage: &Stage,
-        present: Option<&str>,
+        present: &PresentFingerprint,
     ) -> Option<String> {
         let (note, how) = match &last.state {
             TurnState::NeverBegun => return None,
@@ -150,9 +168,7 @@ impl Turns {
                 return None;
             }
             TurnState::Begun(note) => (note, "started it but did not complete it"),
-            TurnState::Completed(_, fingerprint) if present.is_some_and(|now| now != fingerprint) => {
-                return None;
-            }
+            TurnState::Completed(_, fingerprint) if present.may_differ_from(fingerprint) => return None,
             TurnState::Completed(note, _) => (note, "completed it, but what that made cannot be used again"),
             TurnState::Unreadable(path) => {
                 let path = self.layout.relative(path);

@@ -1,7 +1,7 @@
 //! How a recorded verdict came about, and whether it can be had again from what was recorded.
 
 use gate::{
-    ActionState, ActionVerdict, CheckResult, Explanation, INPUTS_VERSION, Observation, Rule, Verdict,
+    ActionState, ActionVerdict, CheckResult, Explanation, INPUTS_VERSION, Observation, Reason, Rule, Verdict,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -71,14 +71,14 @@ fn compared(json: &[u8], again: Verdict) -> Replay {
 }
 
 /// The reason of a recorded verdict alone, without building everything else.
-pub fn recorded_reason(bytes: &[u8]) -> Option<String> {
+pub fn recorded_reason(bytes: &[u8]) -> Option<Reason> {
     #[derive(Deserialize)]
     struct WithVerdict {
         verdict: WithReason,
     }
     #[derive(Deserialize)]
     struct WithReason {
-        reason: String,
+        reason: Reason,
     }
     Some(serde_json::from_slice::<WithVerdict>(record::json(bytes)).ok()?.verdict.reason)
 }

@@ -149,7 +149,7 @@ impl OpenVerdict {
             }
             Ok(())
         })?;
-        event.log("corrected", &verdict.reason);
+        event.log("corrected", verdict.reason.as_str());
         let mut files: Vec<String> = proven.iter().map(|one| one.standing.version.path.to_string()).collect();
         files.dedup();
         let is_wrongly_told = recorded.decision == Decision::Notify && !files.is_empty();

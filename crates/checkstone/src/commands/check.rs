@@ -238,7 +238,7 @@ fn without_policy(
     let verdict = Verdict {
         decision: Decision::Pass,
         message: None,
-        reason: "the repository has no policy".to_owned(),
+        reason: "the repository has no policy".into(),
         scope: None,
         changed: Vec::new(),
         actions: Vec::new(),

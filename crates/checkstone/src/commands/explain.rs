@@ -147,7 +147,9 @@ pub(crate) fn recent(
                 agent: recorded.agent,
                 session: recorded.client_id,
                 verdict: recorded.decision,
-                reason: inputs.and_then(|inputs| recorded_reason(&inputs.bytes)),
+                reason: inputs
+                    .and_then(|inputs| recorded_reason(&inputs.bytes))
+                    .map(|reason| reason.to_string()),
             })
         });
         listed.collect()

@@ -106,7 +106,7 @@ pub(crate) fn observation(expectation: &Expectation<Demand<'_>>) -> Option<Obser
         Seen::Ambiguous { like, .. } => like.line,
         _ => None,
     };
-    Some(Observation { rule: Rule::MissingAction, text, line })
+    Some(Observation::new(Rule::MissingAction, text, line))
 }
 
 /// A script of the repository that looks like a test run, ran after the last change, and did not count as one.
@@ -127,7 +127,7 @@ pub(crate) fn unrecognised(expectation: &Expectation<Demand<'_>>, work: &Work<'_
         ran.command.path.as_deref().unwrap_or_default(),
         action.id
     );
-    Some(Observation { rule: Rule::MissingAction, text, line: ran.call.line })
+    Some(Observation::new(Rule::MissingAction, text, ran.call.line))
 }
 
 /// Whether a script says by its name, or by what it printed, that it verifies something.
@@ -147,7 +147,7 @@ fn looks_like_tests(ran: &Ran<'_>) -> bool {
 /// What the person is told of an action that the agent is not asked for.
 pub(crate) fn report(expectation: &Expectation<Demand<'_>>) -> Observation {
     let text = format!("{} changed — {}", expectation.subject.title(), expectation.subject.instruction());
-    Observation { rule: Rule::MissingAction, text, line: None }
+    Observation::new(Rule::MissingAction, text, None)
 }
 
 impl Demand<'_> {
@@ -547,7 +547,7 @@ fn looks_at_a_part(run: &VerifyingRun<'_>) -> bool {
 
 fn weaker_verification(done: Strength, step: &str) -> Observation {
     let text = format!("The changes were only {} — {step} would verify more", done.in_words());
-    Observation { rule: Rule::WeakerVerification, text, line: None }
+    Observation::new(Rule::WeakerVerification, text, None)
 }
 
 /// Something that an action asks for.

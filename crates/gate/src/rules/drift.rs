@@ -31,14 +31,11 @@ pub(crate) fn expectation<'a>(
 }
 
 pub(crate) fn observation(expectation: &Expectation<Planned<'_>>) -> Option<Observation> {
-    expectation.speaks().then(|| Observation {
-        rule: Rule::PlanDrift,
-        text: format!(
-            "Active work item `{}` expects changes in different files — verify you are working on the right task",
-            expectation.subject.slug
-        ),
-        line: None,
-    })
+    let text = format!(
+        "Active work item `{}` expects changes in different files — verify you are working on the right task",
+        expectation.subject.slug
+    );
+    expectation.speaks().then(|| Observation::new(Rule::PlanDrift, text, None))
 }
 
 /// A planned path may be a folder.

@@ -23,7 +23,7 @@ use crate::inputs::{RecordedCall, Waived};
 use crate::policy::{Action, Policy, Proof, ResolvedBy};
 use crate::ran::Moment;
 use crate::strength::Strength;
-use crate::verdict::{Evidence, Observation, Rule};
+use crate::verdict::{Evidence, FailureText, Observation, Rule};
 use crate::work::{Work, shown};
 
 pub(crate) use left_red::LeftRed;
@@ -136,14 +136,17 @@ fn asks_for(action: &Action, command: &SimpleCommand) -> bool {
 /// What is told of a failure that nothing settled.
 pub(crate) fn observation(policy: &Policy, failure: &RecordedCall) -> Observation {
     let is_edit = is_edit(failure);
-    let text = match sentence(policy, failure) {
+    let line = failure.call.line;
+    let cause = match sentence(policy, failure) {
         // R5's own words stand alone.
-        Some(sentence) if policy.gate.resolved_by == ResolvedBy::Attempt => sentence.to_owned(),
-        Some(sentence) if !is_edit => with_command(sentence, failure),
-        _ if is_edit => with_command("An edit failed and was not repeated — verify the file", failure),
-        _ => with_command("A command returned errors — verify the issue is resolved", failure),
+        Some(sentence) if policy.gate.resolved_by == ResolvedBy::Attempt => {
+            return Observation::new(Rule::UnresolvedError, sentence, line);
+        }
+        Some(sentence) if !is_edit => sentence,
+        _ if is_edit => "An edit failed and was not repeated — verify the file",
+        _ => "A command returned errors — verify the issue is resolved",
     };
-    Observation { rule: Rule::UnresolvedError, text, line: failure.call.line }
+    Observation::of_failure(FailureText { cause: cause.to_owned(), command: shown(&failure.call) }, line)
 }
 
 /// The policy's own words for such a failure.
@@ -162,10 +165,6 @@ pub(crate) fn sentence<'p>(policy: &'p Policy, failure: &RecordedCall) -> Option
 
 fn is_edit(failure: &RecordedCall) -> bool {
     matches!(failure.call.kind, Kind::Edit | Kind::Write)
-}
-
-fn with_command(sentence: &str, failure: &RecordedCall) -> String {
-    format!("{sentence} (`{}`)", shown(&failure.call))
 }
 
 fn is_failed(recorded: &RecordedCall) -> bool {

@@ -60,11 +60,8 @@ pub(crate) fn edits(policy: &Policy, inputs: &Inputs, work: &Work<'_>) -> Vec<Ex
 /// One sentence for all of them.
 pub(crate) fn edit_observation(expectations: &[Expectation<Edited>]) -> Option<Observation> {
     let first = expectations.iter().find(|expectation| expectation.speaks())?;
-    Some(Observation {
-        rule: Rule::EditWithoutRead,
-        text: "Files were edited without being read first this turn — verify changes are correct".to_owned(),
-        line: first.subject.line,
-    })
+    let text = "Files were edited without being read first this turn — verify changes are correct";
+    Some(Observation::new(Rule::EditWithoutRead, text, first.subject.line))
 }
 
 /// The folders that changed; what would satisfy the rule is that they are no more than the policy finds normal.
@@ -83,10 +80,6 @@ pub(crate) fn spread(policy: &Policy, changed: &[Changed]) -> Expectation<Spread
 }
 
 pub(crate) fn spread_observation(expectation: &Expectation<Spread>) -> Option<Observation> {
-    expectation.speaks().then(|| Observation {
-        rule: Rule::WideBlastRadius,
-        text: "Changes span multiple subsystems — consider committing completed work incrementally"
-            .to_owned(),
-        line: None,
-    })
+    let text = "Changes span multiple subsystems — consider committing completed work incrementally";
+    expectation.speaks().then(|| Observation::new(Rule::WideBlastRadius, text, None))
 }

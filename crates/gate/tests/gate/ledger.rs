@@ -153,7 +153,7 @@ fn a_policy_of_this_turn_only_records_and_changes_no_verdict() {
 
 fn told(policy: &Policy, turn: &gate::Inputs) -> String {
     let verdict = judge(policy, turn);
-    format!("{}: {}", verdict.decision.name(), verdict.message.unwrap_or(verdict.reason))
+    format!("{}: {}", verdict.decision.name(), verdict.message.unwrap_or(verdict.reason.to_string()))
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn l2_unproven_work_of_earlier_turns_is_told_once_a_turn_and_never_called_clear(
         inputs(vec![printed("pytest", PYTEST_PASSED), write("b.py"), ran("pytest tests/b")], &["b.py"]);
     other.ledger.unproven =
         vec![UnprovenFile { action: "no such action".to_owned(), ..unproven("a.py", false) }];
-    assert_eq!(judge(&python, &other).reason, "all clear");
+    assert_eq!(judge(&python, &other).reason.as_str(), "all clear");
     // A run of any turn proves what lies there, and then there is nothing to tell.
     let mut proves = turn.clone();
     proves.ledger.told = None;
@@ -250,7 +250,7 @@ fn l2_evidence_that_is_a_bare_script_is_in_the_ledger() {
              [action.ci]\nsay = \"Run `{script}`\"\nevidence = [\"{script}\"]"
         ));
         let mut turn = inputs(vec![edit("a.py")], &["a.py"]);
-        assert_eq!(judge(&own, &turn).reason, "missing: ci");
+        assert_eq!(judge(&own, &turn).reason.as_str(), "missing: ci");
         (turn.history.holds_this_turn, turn.history.hold_received) = (1, true);
         let said = "Unproven: `a.py` needs `ci`. The agent was asked for this and did not do it.";
         assert_eq!(told(&own, &turn), format!("notify: [checkstone] {said}"));

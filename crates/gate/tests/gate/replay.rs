@@ -40,8 +40,11 @@ fn a_verdict_is_replayed_from_recorded_inputs() {
             assert_eq!(serde_json::to_string(&replayed).unwrap(), serde_json::to_string(&verdict).unwrap());
             assert_eq!(judge(&policy, &turn), verdict, "judging twice");
             let back: Verdict = serde_json::from_str(&serde_json::to_string(&verdict).unwrap()).unwrap();
-            // What goes into the ledger is no part of what is told.
-            assert_eq!(back, Verdict { standings: Vec::new(), told_unproven: None, hold: None, ..verdict });
+            // What goes into the ledger is no part of what is told, nor what the messages were made of.
+            let mut told = Verdict { standings: Vec::new(), told_unproven: None, hold: None, ..verdict };
+            told.observations.iter_mut().for_each(|observation| observation.failure = None);
+            told.actions.iter_mut().for_each(|action| action.was_asked_before = false);
+            assert_eq!(back, told);
         }
     }
 }

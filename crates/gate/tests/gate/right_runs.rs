@@ -416,7 +416,7 @@ fn tests_that_were_left_red_before_hold_no_turn_with_green_ones_of_its_own() {
     let policy = policy(PYTHON);
     let mut first = turn("ruff check .", 3);
     let verdict = judge(&policy, &first);
-    assert_eq!(verdict.reason, "still failing: `pytest -q 2>&1 | tail -5`");
+    assert_eq!(verdict.reason.as_str(), "still failing: `pytest -q 2>&1 | tail -5`");
     first.history.reported = gate::reports(&verdict);
     assert_eq!(first.history.reported, ["left red: pytest: 3"]);
     for (own, now, expected) in [

@@ -463,9 +463,12 @@ fn the_all_clear_stands_beside_a_remark_and_after_a_commit() {
 fn waiting_is_named_in_words() {
     let mut turn = inputs(vec![write("src/a.rs")], &["src/a.rs"]);
     turn.stop.waiting = Some(Waiting::BackgroundTasks);
-    assert_eq!(judge(&policy(RUST), &turn).reason, "the agent is waiting for a test run in the background");
+    assert_eq!(
+        judge(&policy(RUST), &turn).reason.as_str(),
+        "the agent is waiting for a test run in the background"
+    );
     turn.stop.waiting = Some(Waiting::AnswerOfUser);
-    assert_eq!(judge(&policy(RUST), &turn).reason, "the agent is waiting for your answer");
+    assert_eq!(judge(&policy(RUST), &turn).reason.as_str(), "the agent is waiting for your answer");
 }
 
 #[test]

@@ -50,6 +50,7 @@ pub(super) fn described(ending: &supervise::Ending) -> Ending {
         elapsed_milliseconds: u64::try_from(ending.elapsed.as_millis()).unwrap_or(u64::MAX),
         output_bytes: ending.output.total,
         verify_failed: false,
+        changed_meanwhile: false,
     }
 }
 

@@ -13,9 +13,9 @@ use text::error_chain;
 use super::ending::{described, judge, limits};
 use super::{
     AttemptProgress, Cause, CheckpointsBy, FINGERPRINT, Job, PreparedResult, RunningAttempt, Unaccepted,
-    WHILE_IT_RAN, failed,
+    failed,
 };
-use crate::event::{Accepted, AcceptedArtifact, AcceptedInput, VERIFY};
+use crate::event::{Accepted, AcceptedArtifact, AcceptedInput, VERIFY, WHILE_IT_RAN};
 use crate::fingerprint;
 use crate::input_content::{InputContent, InputReader, ReadInput};
 use crate::marker_limit::MarkerLimit;
@@ -116,7 +116,7 @@ impl RunningAttempt<'_> {
 
     /// Nobody knows which content was read of something that changed meanwhile, so that what was made of it is nobody's result.
     fn is_known_by_what_it_read(
-        &self,
+        &mut self,
         began: &Accepted,
         written: &[Option<String>],
     ) -> Result<(), Unaccepted> {
@@ -140,7 +140,11 @@ impl RunningAttempt<'_> {
         if changes.is_empty() || overlooks(Oversight::ChangesMeanwhile) {
             return Ok(());
         }
-        Err(self.aborted().unwrap_or_else(|| failed(format!("{} {WHILE_IT_RAN}", changes.join(", ")))))
+        if let Some(aborted) = self.aborted() {
+            return Err(aborted);
+        }
+        self.ending.iter_mut().for_each(|ending| ending.changed_meanwhile = true);
+        Err(failed(format!("{} {WHILE_IT_RAN}", changes.join(", "))))
     }
 
     /// Output that could not be kept, and processes that were not waited for, are not lost without a word.

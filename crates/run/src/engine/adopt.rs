@@ -59,6 +59,7 @@ impl Engine<'_> {
                     reason: Some(format!("made by run `{}`", made.run.run())),
                     ending: None,
                     accepted: Some(accepted),
+                    refused: false,
                 };
                 let said = told.markers.into_iter();
                 let said = said.map(|marker| What::Marker { stage_id: stage_id.clone(), attempt, marker });

@@ -15,16 +15,15 @@ use text::error_chain;
 
 use super::{Beginning, Engine, EngineError, LivingAttempt, Settings};
 use crate::PythonSession;
-use crate::attempt::WHILE_IT_RAN;
 use crate::attempt_artifacts;
 use crate::event::{Event, FORMAT, What};
 use crate::executor::{AttemptTicket, ExecutorChoice, slurm};
 use crate::hold::{self, HoldKind, RunHold, TakeError};
 use crate::plan::{Kind, Plan};
 use crate::publish;
-use crate::record::{Record, RecordError, Recorder};
+use crate::record::{Record, RecordError, Recorder, StageRecord};
 use crate::secret_values::SecretValues;
-use crate::stage_checkpoint;
+use crate::stage_checkpoint::{self, CheckpointWarning};
 use crate::state::{RunState, StageState};
 use crate::surroundings::Surroundings;
 
@@ -277,8 +276,13 @@ impl Engine<'_> {
         let session = PythonSession::after_loss(&self.layout, stage_id, attempt);
         let to = match stage_checkpoint::emergency(&self.layout, stage_id, attempt, reason, session) {
             Ok((checkpoint, warnings)) => {
-                for text in warnings {
-                    self.append(What::Warning { stage_id: Some(id()), text })?;
+                for warning in warnings {
+                    match warning {
+                        CheckpointWarning::CopiesArtifacts => self.tell_of_copies()?,
+                        CheckpointWarning::Other(text) => {
+                            self.append(What::Warning { stage_id: Some(id()), text })?;
+                        }
+                    }
                 }
                 self.append(checkpoint.event(id(), attempt))?;
                 StageState::Resumable
@@ -383,11 +387,17 @@ impl Engine<'_> {
             let (stage_id, from) = (self.id(index), self.state(index));
             let is_wanted = from == StageState::Completed && self.is_wanted_again(index);
             if from == StageState::Blocked || is_wanted {
-                // Its next attempt knows by that what went wrong.
-                let last = self.recorded(index).and_then(|stage| stage.reason.clone());
-                let last = last.filter(|reason| reason.ends_with(WHILE_IT_RAN));
-                let reason = if is_wanted { Some("it was requested again".to_owned()) } else { last };
                 let attempt = self.attempt_number(index);
+                // Its next attempt knows what went wrong, and so should whoever reads of it.
+                let is_after_change = |stage: &&StageRecord| {
+                    stage.ending.as_ref().is_some_and(|ending| ending.changed_meanwhile)
+                };
+                let reason = match is_wanted {
+                    true => Some("it was requested again".to_owned()),
+                    false => {
+                        self.recorded(index).filter(is_after_change).and_then(|stage| stage.reason.clone())
+                    }
+                };
                 changes.push(What::stage_state(stage_id, attempt, from, StageState::Pending, reason));
             }
         }

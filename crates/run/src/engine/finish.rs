@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 
-use super::{Engine, EngineError, Standing};
+use super::{BackingOff, Engine, EngineError, Standing};
 use crate::event::What;
 use crate::plan::WaitingStage;
 use crate::state::{RunState, StageState};
@@ -54,12 +54,8 @@ impl Engine<'_> {
                     for index in 0..self.stages.len() {
                         self.executor.cancel(index);
                     }
-                    for (_, index) in std::mem::take(&mut self.backing_off) {
-                        let last = self.recorded(index).and_then(|stage| stage.reason.as_deref());
-                        let last =
-                            last.and_then(|reason| reason.split_once(": ")).map(|(_, last)| last.to_owned());
-                        let why = ["aborted before it was tried again".to_owned()].into_iter().chain(last);
-                        self.abort_waiting(index, &why.collect::<Vec<_>>().join(": "))?;
+                    for BackingOff { index, cause, .. } in std::mem::take(&mut self.backing_off) {
+                        self.abort_waiting(index, &format!("aborted before it was tried again: {cause}"))?;
                     }
                 }
                 Some(id) => {

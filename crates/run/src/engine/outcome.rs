@@ -7,18 +7,21 @@ use checkpoint::manifest::Status;
 use supervise::Signal;
 use text::error_chain;
 
-use super::{Engine, EngineError, Standing};
+use super::{BackingOff, Engine, EngineError, Standing};
 use crate::attempt::{AttemptOutcome, AttemptProgress, Cause};
 use crate::event::What;
 use crate::executor::AttemptReport;
 use crate::plan::WaitingStage;
 use crate::session_order::SessionOrder;
-use crate::stage_checkpoint::{COPIES, StageCheckpoint};
+use crate::stage_checkpoint::StageCheckpoint;
 use crate::stage_parts;
 use crate::state::{NOT_RETRYABLE, StageState};
 
 /// A stage is begun again so often because its machine was lost.
 const MOST_LOSSES: u32 = 10;
+
+const COPIES: &str = "large artifacts are copied into checkpoints, since this file system cannot clone files; \
+     `store = \"reference\"` in a stage keeps them in one place";
 
 /// No retry waits longer.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
@@ -39,7 +42,8 @@ impl Engine<'_> {
     pub(super) fn give_up(&mut self, index: usize, reason: String) -> Result<(), EngineError> {
         self.warn(Some(index), reason.clone())?;
         if self.state(index) == StageState::Pending {
-            self.stage_to(index, StageState::Blocked, Some(reason))?;
+            let (stage_id, attempt, from) = (self.id(index), self.attempt_number(index), self.state(index));
+            self.append(What::stage_refused(stage_id, attempt, from, reason))?;
         }
         self.has_failed = true;
         self.settle(index, Standing::GivenUp);
@@ -144,12 +148,14 @@ impl Engine<'_> {
             // Whoever carries the attempt out saves it.
             AttemptProgress::WantsCheckpoint => Ok(()),
             AttemptProgress::Checkpoint(checkpoint) => self.note_checkpoint(index, &checkpoint),
-            AttemptProgress::Warning(text) if text == COPIES => {
-                let is_first = !std::mem::replace(&mut self.has_told_of_copies, true);
-                if is_first { self.warn(None, text) } else { Ok(()) }
-            }
+            AttemptProgress::CopiesArtifacts => self.tell_of_copies(),
             AttemptProgress::Warning(text) => self.warn(Some(index), text),
         }
+    }
+
+    pub(super) fn tell_of_copies(&mut self) -> Result<(), EngineError> {
+        let is_first = !std::mem::replace(&mut self.has_told_of_copies, true);
+        if is_first { self.warn(None, COPIES.to_owned()) } else { Ok(()) }
     }
 
     pub(super) fn note_checkpoint(
@@ -216,7 +222,7 @@ impl Engine<'_> {
             if pause.is_zero() {
                 return self.start(index);
             }
-            self.backing_off.push((Instant::now() + pause, index));
+            self.backing_off.push(BackingOff { until: Instant::now() + pause, index, cause: reason });
             return Ok(());
         }
         if self.state(index) == StageState::Interrupted {

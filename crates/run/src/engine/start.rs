@@ -8,12 +8,12 @@ use text::error_chain;
 
 use super::session::SessionToBeginWith;
 use super::{Engine, EngineError, Standing};
-use crate::attempt::{CheckpointsBy, EarlierArtifact, Job, SessionBefore, WHILE_IT_RAN};
+use crate::attempt::{CheckpointsBy, EarlierArtifact, Job, SessionBefore};
 use crate::event::{Accepted, What};
 use crate::executor::AttemptTicket;
 use crate::plan::{Kind, Stage, Storing};
 use crate::state::StageState;
-use crate::turns::LastTurn;
+use crate::turns::{LastTurn, PresentFingerprint};
 
 /// A checkpoint of a Python stage holds all artifacts of the run up to this many, and beyond it those that are still needed.
 const ARTIFACTS_IN_CHECKPOINT: usize = 2000;
@@ -77,7 +77,7 @@ impl Engine<'_> {
             return Ok(Turn::Free(Some(last)));
         }
         let present = self.present_fingerprint(index, &stage);
-        if let Some(now) = &present
+        if let PresentFingerprint::Is(now) = &present
             && let Some(run) = self.turns.completed_as(&last, now)
             && (self.settings.is_own_run)(&run)
             && self.earlier_runs.has_read_again(&run, &stage, now)
@@ -85,13 +85,14 @@ impl Engine<'_> {
         {
             return Ok(Turn::Made);
         }
-        let reason = self.turns.reason_not_to_begin(&last, &stage, present.as_deref());
+        let reason = self.turns.reason_not_to_begin(&last, &stage, &present);
         Ok(reason.map_or(Turn::Free(Some(last)), Turn::Refused))
     }
 
-    fn present_fingerprint(&self, index: usize, stage: &Stage) -> Option<String> {
+    fn present_fingerprint(&self, index: usize, stage: &Stage) -> PresentFingerprint {
         let nearest = self.earlier_runs.of_stage(stage).map(|(nearest, _)| &nearest.accepted);
-        Some(self.look(index, nearest.unwrap_or(&Accepted::default()))?.fingerprint)
+        let now = self.look(index, nearest.unwrap_or(&Accepted::default()));
+        now.map_or(PresentFingerprint::Unknown, |now| PresentFingerprint::Is(now.fingerprint))
     }
 
     pub(super) fn is_wanted_again(&self, index: usize) -> bool {
@@ -107,8 +108,8 @@ impl Engine<'_> {
             Turn::Refused(reason) => return self.give_up(index, reason),
         };
         let SessionToBeginWith::Now(session) = self.session_to_begin_with(index)? else { return Ok(()) };
-        let reason = self.recorded(index).and_then(|stage| stage.reason.as_deref());
-        let is_after_change = reason.is_some_and(|reason| reason.ends_with(WHILE_IT_RAN));
+        let last_ending = self.recorded(index).and_then(|stage| stage.ending.as_ref());
+        let is_after_change = last_ending.is_some_and(|ending| ending.changed_meanwhile);
         if self.state(index) == StageState::Failed {
             self.stage_to(index, StageState::Resumable, None)?;
         }
@@ -134,6 +135,7 @@ impl Engine<'_> {
             token,
             ending: None,
             accepted: None,
+            refused: false,
         })?;
         self.executor.submit(job).map_err(EngineError::Submit)?;
         self.note_begun(index);

@@ -58,6 +58,7 @@ fn of_ten_thousand_stages_the_first_pending_one_begins() {
             token: None,
             ending: None,
             accepted,
+            refused: false,
         };
         let accepted = Accepted {
             fingerprint,

@@ -35,6 +35,7 @@ fn stage_state(from: StageState, to: StageState) -> What {
         token: None,
         ending: None,
         accepted: None,
+        refused: false,
     }
 }
 
@@ -125,9 +126,36 @@ fn a_record_of_format_1_is_read_and_gone_on_with() {
         elapsed_milliseconds: 12,
         output_bytes: 0,
         verify_failed: true,
+        changed_meanwhile: false,
     };
     assert_eq!(record.stage("S01_load_data").ending, Some(ending));
     let mut recorder = Recorder::open(&path).unwrap();
     recorder.append(Timestamp::UNIX_EPOCH, run_state(RunState::Failed, RunState::InProgress)).unwrap();
     assert_eq!(Record::read(&path).unwrap().last_sequence, 8);
+}
+
+/// Before it had a place of its own, that something was changed meanwhile stood in the reason alone.
+#[test]
+fn what_changed_while_it_ran_is_known_of_older_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("events.jsonl");
+    let (mut recorder, _) = Recorder::create(&path, Timestamp::UNIX_EPOCH, planned(FORMAT)).unwrap();
+    recorder.append(Timestamp::UNIX_EPOCH, stage_state(StageState::Pending, StageState::Running)).unwrap();
+    let ending = Ending {
+        how: HowEnded::Exited,
+        exit_code: Some(0),
+        signal: None,
+        elapsed_milliseconds: 12,
+        output_bytes: 0,
+        verify_failed: false,
+        changed_meanwhile: false,
+    };
+    let mut failed = stage_state(StageState::Running, StageState::Failed);
+    if let What::StageState { reason, ending: told, .. } = &mut failed {
+        *reason = Some("input `d.txt` was written to while it ran".to_owned());
+        *told = Some(ending.clone());
+    }
+    recorder.append(Timestamp::UNIX_EPOCH, failed).unwrap();
+    let expected = Ending { changed_meanwhile: true, ..ending };
+    assert_eq!(Record::read(&path).unwrap().stage("S01_load_data").ending, Some(expected));
 }

@@ -76,6 +76,7 @@ impl Teller {
                 artifacts,
                 folders: Vec::new(),
             }),
+            refused: false,
         };
         self.say(milliseconds, what);
     }
@@ -112,6 +113,7 @@ impl Teller {
             token: None,
             ending,
             accepted,
+            refused: false,
         };
         self.say(milliseconds, what);
     }
@@ -125,6 +127,7 @@ fn ending(how: HowEnded, elapsed_milliseconds: u64) -> Ending {
         elapsed_milliseconds,
         output_bytes: 0,
         verify_failed: false,
+        changed_meanwhile: false,
     }
 }
 

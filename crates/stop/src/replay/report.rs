@@ -189,7 +189,7 @@ impl Report {
                         held_then,
                         then_tested,
                         verdict: verdict.decision,
-                        reason: verdict.reason,
+                        reason: verdict.reason.to_string(),
                     }),
                 }
             }
@@ -231,7 +231,7 @@ impl Report {
             }
         }
         if verdict.decision != Decision::Hold {
-            count(&mut self.reasons, &verdict.reason);
+            count(&mut self.reasons, verdict.reason.as_str());
         }
     }
 

@@ -398,7 +398,8 @@ fn what_must_not_be_repeated_is_not() {
         format!(
             "S01_send_mail  BLOCKED       {why}\n\
              run r2 FAILED: 0 of 1 stage completed; once `S01_send_mail` completed in the run that started it, \
-             `checkstone resume r2` continues this one\n"
+             `checkstone resume r2` continues this one; where that run is gone, `checkstone resume r2 --again S01_send_mail` \
+             runs it here\n"
         )
     );
     let resumed = project.output(&["resume", "r2", "--dry-run"]);
@@ -407,6 +408,10 @@ fn what_must_not_be_repeated_is_not() {
     assert_eq!(project.read("ran"), "x\n");
     assert_eq!(project.output(&["resume", "r1", "--again", "S01_send_mail"]).code, Some(1));
     assert_eq!(project.read("ran"), "x\nx\n");
+    // Where that run is gone, this one can run it.
+    std::fs::remove_dir_all(project.path("reports/study/checkpoints/r1")).unwrap();
+    assert_eq!(project.output(&["resume", "r2", "--again", "S01_send_mail"]).code, Some(1));
+    assert_eq!(project.read("ran"), "x\nx\nx\n");
 }
 
 /// Nor where it was done, and something of it has changed since, or what it made is gone.

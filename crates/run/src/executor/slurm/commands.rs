@@ -45,10 +45,12 @@ pub(crate) struct SlurmCommands {
 }
 
 /// Why a call did not do what it was for.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum CallFailure {
     /// Perhaps it was done all the same.
+    #[error("{0}")]
     Unanswered(String),
+    #[error("{0}")]
     Refused(String),
 }
 
