@@ -24,6 +24,7 @@ mod steps;
 mod strength;
 mod unproven;
 mod verdict;
+mod waiting;
 mod work;
 
 pub use correction::Correction;
@@ -32,7 +33,7 @@ pub use explain::{Explanation, RuleState, explain};
 pub use hold_message::HoldMessage;
 pub use inputs::{
     Changes, CheckOutcome, CheckResult, History, INPUTS_VERSION, Inputs, PlanFile, RecordedCall, Stop,
-    Waiting, Waived, is_running_check, reading_options,
+    Waived, reading_options,
 };
 pub use joined_verdict::JoinedVerdict;
 pub use judge::judge;
@@ -46,4 +47,5 @@ pub use verdict::{
     ActionState, ActionVerdict, ChangedCategory, ContentProof, Decision, Evidence, FailureText, FileStanding,
     Observation, Rule, Verdict,
 };
+pub use waiting::{Waiting, is_running_check};
 pub use work::is_on_disk_alone;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::inputs::Waiting;
+use crate::waiting::Waiting;
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Reason {

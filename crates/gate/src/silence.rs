@@ -9,12 +9,13 @@ use transcript::{Call, Kind, Outcome};
 use crate::changed::scope;
 use crate::closing_question;
 use crate::hold_message::IN;
-use crate::inputs::{Inputs, RecordedCall, Waiting, Waived};
+use crate::inputs::{Inputs, RecordedCall, Waived};
 use crate::policy::{Policy, RuleLevel};
 use crate::rules::Expectation;
 use crate::rules::actions::Demand;
 use crate::strength::Strength;
 use crate::verdict::{Decision, Observation, Rule, Verdict};
+use crate::waiting::Waiting;
 use crate::work::Work;
 
 /// The reason of an action that is waived because the turn before was held for it.

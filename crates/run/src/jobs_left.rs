@@ -18,11 +18,11 @@ const LONGEST_BEAT: Duration = Duration::from_secs(60);
 /// Asks Slurm once, however many runs there are, and not at all if no record has a reason to.
 pub(crate) struct JobsLeft<'a> {
     environment: &'a [(OsString, OsString)],
-    listed: Option<Result<Vec<ListedJob>, ListError>>,
+    listed: Option<Result<Vec<ListedJob>, QueueError>>,
 }
 
 #[derive(Debug, thiserror::Error)]
-enum ListError {
+enum QueueError {
     #[error(transparent)]
     NoSlurm(#[from] NoSlurmError),
     #[error(transparent)]
@@ -69,7 +69,7 @@ impl<'a> JobsLeft<'a> {
     }
 }
 
-fn ask(environment: &[(OsString, OsString)]) -> Result<Vec<ListedJob>, ListError> {
+fn ask(environment: &[(OsString, OsString)]) -> Result<Vec<ListedJob>, QueueError> {
     Ok(SlurmCommands::find(environment)?.look()?)
 }
 
