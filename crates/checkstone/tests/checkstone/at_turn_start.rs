@@ -194,10 +194,12 @@ fn the_snapshot_is_the_baseline_where_there_is_no_other() {
         let path = script(&workplace, fails);
         workplace.turn(&[]);
         workplace.hook_with_path(&path, "UserPromptSubmit", json!({"prompt": "Fix it"}));
-        logs.push(without_durations(log(&workplace)));
         if on {
             told(&workplace, 1);
         }
+        // Whenever the snapshot is told, it is told beside the prompt.
+        let lines = log(&workplace);
+        logs.extend(lines.lines().filter(|line| line.contains(" prompt: ")).map(without_durations));
         workplace.write("src/lib.rs", "pub fn one() -> u32 { 2 - 1 }\n");
         workplace.turn(&[("./generate", true)]);
         workplace.hook("Stop", json!({"stop_hook_active": false, "last_assistant_message": "Done."}));
@@ -209,7 +211,6 @@ fn the_snapshot_is_the_baseline_where_there_is_no_other() {
     }
     insta::assert_snapshot!(logs.join("\n"), @"
     [time] claude 9f3c2f1e-1111-4222-8333-444455556666 prompt: without a baseline: `git status` failed: exit status: 9 [[timings]]
-
     [time] claude 9f3c2f1e-1111-4222-8333-444455556666 prompt: without a baseline: `git status` failed: exit status: 9 [[timings]]
     ");
 }
