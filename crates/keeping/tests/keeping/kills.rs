@@ -12,6 +12,7 @@ use change_set::BytePath;
 use changes::{GitProgram, Repository};
 use keeping::commit::{self, NewCommit};
 use keeping::push::PushLimits;
+use machine::ProcessTable;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::sandbox::Sandbox;
@@ -102,13 +103,14 @@ fn settle(sandbox: &Sandbox) {
 fn has_git(sandbox: &Sandbox) -> bool {
     let folder = sandbox.repo.join(".git/checkstone").to_string_lossy().into_owned();
     let root = sandbox.root().to_string_lossy().into_owned();
-    let is_ours = |entry: &std::fs::DirEntry| {
-        let environment = fs_err::read(entry.path().join("environ")).unwrap_or_default();
-        let command = fs_err::read(entry.path().join("cmdline")).unwrap_or_default();
+    let is_ours = |pid: &i32| {
+        let command = ProcessTable::arguments(*pid).join(&b' ');
+        // Empty while the shell before it becomes git.
+        let environment = fs_err::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         let has = |text: &[u8], word: &str| String::from_utf8_lossy(text).contains(word);
-        has(&command, "git") && (has(&command, &root) || has(&environment, &folder))
+        has(&command, "git") && (has(&command, &root) || environment.is_empty() || has(&environment, &folder))
     };
-    Path::new("/proc").read_dir().unwrap().flatten().any(|entry| is_ours(&entry))
+    ProcessTable::pids().iter().any(is_ours)
 }
 
 /// The locks of git's own that a SIGKILL of git itself can leave for as long as it changes a branch; they are removed
@@ -215,11 +217,9 @@ fn a11_a_git_that_outlives_a_killed_run_does_not_disturb_the_next() {
         sandbox.use_git("git.sh");
         let let_go = || {
             fs_err::write(&go, "go\n").unwrap();
-            let process = Path::new("/proc").join(orphan.trim());
-            wait_for_some("the orphan has ended", || {
-                let has_ended = fs_err::read(process.join("cmdline")).map_or(true, |line| line.is_empty());
-                has_ended.then_some(())
-            });
+            let (table, orphan) = (ProcessTable::open().unwrap(), orphan.trim().parse().unwrap());
+            let is_alive = || table.read(orphan).is_some_and(|process| process.is_alive);
+            wait_for_some("the orphan has ended", || (!is_alive()).then_some(()));
         };
         let head = sandbox.git(&["rev-parse", "HEAD"]);
         if step == "update-ref" {

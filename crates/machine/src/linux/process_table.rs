@@ -5,6 +5,7 @@ use std::ffi::{CStr, OsStr};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags, RawDir};
 use rustix::io::Errno;
@@ -14,6 +15,10 @@ use crate::process::Process;
 
 /// A process can be made the one to which the orphans below it fall.
 pub const CAN_ADOPT_ORPHANS: bool = true;
+
+/// A program is changed in far less, also on a busy machine.
+const MOST_LOOKS: u32 = 200;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 
 /// The processes of this machine, open for looking.
 #[derive(Debug)]
@@ -84,14 +89,16 @@ impl ProcessTable {
 
     /// The program and its arguments, empty ones left out; none if the system does not tell.
     pub fn arguments(pid: i32) -> Vec<Vec<u8>> {
-        let text = fs_err::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        text.split(|byte| *byte == 0).filter(|argument| !argument.is_empty()).map(<[u8]>::to_vec).collect()
+        once_told(pid, "cmdline")
+            .split(|byte| *byte == 0)
+            .filter(|argument| !argument.is_empty())
+            .map(<[u8]>::to_vec)
+            .collect()
     }
 
     /// Whether it was started with this variable, `NAME=VALUE`; no if the system does not tell.
     pub fn was_started_with(pid: i32, variable: &[u8]) -> bool {
-        let environment = fs_err::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|inherited| inherited == variable)
+        once_told(pid, "environ").split(|byte| *byte == 0).any(|inherited| inherited == variable)
     }
 
     /// The folder that it works in.
@@ -136,6 +143,48 @@ fn path_of_stat(pid: i32, name: &mut [u8; 32]) -> Option<&CStr> {
     let mut rest = name.as_mut_slice();
     write!(rest, "{pid}/stat").ok()?;
     CStr::from_bytes_until_nul(name).ok()
+}
+
+/// What a file of a process says, the whole of it. While the process changes its program (`execve`), the file is empty for a
+/// moment, and ends wherever the reading had come to; neither must be taken for its content.
+fn once_told(pid: i32, file: &str) -> Vec<u8> {
+    let mut told = Vec::new();
+    let mut empty_looks = 0;
+    for _ in 0..MOST_LOOKS {
+        let Ok(now) = fs_err::read(format!("/proc/{pid}/{file}")) else { break };
+        told = now;
+        match expected_length(pid, file) {
+            None => break,
+            // Whether it is empty, or not yet written, the next look knows.
+            Some(0) if told.is_empty() && empty_looks == 0 => empty_looks += 1,
+            Some(length) if told.len() == length => break,
+            // A process may have more to say than it was started with.
+            Some(_) if file == "cmdline" && !told.is_empty() => break,
+            Some(_) => {}
+        }
+        std::thread::sleep(BETWEEN_LOOKS);
+    }
+    told
+}
+
+/// How long such a file is of a process that has not ended and is not the kernel's.
+fn expected_length(pid: i32, file: &str) -> Option<usize> {
+    /// `PF_KTHREAD`
+    const OF_KERNEL: u64 = 0x0020_0000;
+    /// Longer than any; not known yet.
+    const NOT_YET: usize = usize::MAX;
+    let stat = fs_err::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // From the third field on.
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+    let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+    if matches!(*fields.first()?, "Z" | "X" | "x") || number(9)? & OF_KERNEL != 0 {
+        return None;
+    }
+    let (first, last) = if file == "environ" { (50, 51) } else { (48, 49) };
+    match (number(first)?, number(last)?) {
+        (_, 0) => Some(NOT_YET),
+        (first, last) => usize::try_from(last.saturating_sub(first)).ok(),
+    }
 }
 
 fn parse(pid: i32, stat: &[u8]) -> Option<Process> {

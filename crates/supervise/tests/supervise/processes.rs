@@ -143,3 +143,31 @@ fn way(isolation: Isolation) -> &'static str {
         Isolation::Only(way) => way.name(),
     }
 }
+
+/// For a moment of each `execve` the system tells neither the environment nor the arguments of a process.
+#[test]
+fn a_process_that_changes_its_program_is_still_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("again.sh");
+    std::fs::write(&script, "[ \"$1\" = 0 ] || exec sh \"$0\" $(($1 - 1))\n").unwrap();
+    let mut command = std::process::Command::new("sh");
+    let mut changing = command.arg(&script).arg("500").env("MARK", "here").spawn().unwrap();
+    let pid = i32::try_from(changing.id()).unwrap();
+    let is_known = || {
+        (
+            machine::ProcessTable::was_started_with(pid, b"MARK=here"),
+            !machine::ProcessTable::arguments(pid).is_empty(),
+        )
+    };
+    let mut looks = Vec::new();
+    while changing.try_wait().unwrap().is_none() {
+        let (marked, named) = is_known();
+        // What it said after it had ended says nothing.
+        if changing.try_wait().unwrap().is_none() {
+            looks.push((marked, named));
+        }
+    }
+    let unknown = looks.iter().filter(|look| **look != (true, true)).count();
+    assert!(!looks.is_empty());
+    assert_eq!(unknown, 0, "of {} looks", looks.len());
+}

@@ -1,6 +1,7 @@
 //! SIGKILL at any instant of a whole save, alone and together with the git processes of the moment. Nobody waits for what a
 //! kill has left running: the next save begins at once.
 
+use machine::ProcessTable;
 use std::time::Duration;
 
 use super::world::World;
@@ -103,7 +104,6 @@ fn users_own(world: &World) -> [String; 5] {
 /// Whether a process works in the repository.
 fn has_processes(world: &World) -> bool {
     let repository = world.workplace.repo().into_os_string().into_encoded_bytes();
-    let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    let mut lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
-    lines.any(|line| line.split(|byte| *byte == 0).any(|word| word == repository.as_slice()))
+    let mut lines = ProcessTable::pids().into_iter().map(ProcessTable::arguments);
+    lines.any(|words| words.contains(&repository))
 }
