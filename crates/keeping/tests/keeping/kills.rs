@@ -105,10 +105,13 @@ fn has_git(sandbox: &Sandbox) -> bool {
     let root = sandbox.root().to_string_lossy().into_owned();
     let is_ours = |pid: &i32| {
         let command = ProcessTable::arguments(*pid).join(&b' ');
-        // Empty while the shell before it becomes git.
-        let environment = fs_err::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         let has = |text: &[u8], word: &str| String::from_utf8_lossy(text).contains(word);
-        has(&command, "git") && (has(&command, &root) || environment.is_empty() || has(&environment, &folder))
+        // Empty while the shell before it becomes git; of other users' processes it cannot be read.
+        let works_here = || {
+            fs_err::read(format!("/proc/{pid}/environ"))
+                .is_ok_and(|environment| environment.is_empty() || has(&environment, &folder))
+        };
+        has(&command, "git") && (has(&command, &root) || works_here())
     };
     ProcessTable::pids().iter().any(is_ours)
 }

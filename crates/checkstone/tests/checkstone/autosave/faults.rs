@@ -1,10 +1,10 @@
 //! What stands in the way of a save: hooks that fail or hang, a repository in the middle of something, others at work in
 //! it, places that cannot be written. The notes are then as they were, and what is said is true.
 
-use machine::ProcessTable;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
 
+use machine::ProcessTable;
 use sandbox::{RunToEnd as _, finish, redacted, wait_for, wait_for_some, without_durations};
 use serde_json::json;
 

@@ -1,11 +1,11 @@
 //! SIGKILL at any instant of a whole save, alone and together with the git processes of the moment. Nobody waits for what a
 //! kill has left running: the next save begins at once.
 
-use machine::ProcessTable;
 use std::time::Duration;
 
 use super::world::World;
 use crate::snapshot::{killed, kills};
+use machine::ProcessTable;
 use sandbox::{RunToEnd as _, wait_for, waiting::span_of};
 
 /// What a killed git leaves where it was about to move a branch, as with any `git commit`.
