@@ -47,6 +47,15 @@ fn switched_off_is_off() {
     assert_eq!(brief(&judge(&off, &inputs(vec![], &["src/a.rs"]))), "pass");
 }
 
+/// An agent that says what the gate would say is reported like any other.
+#[test]
+fn a_waiver_in_the_words_of_the_gate_is_told() {
+    let mut turn = inputs(vec![write("src/a.rs")], &["src/a.rs"]);
+    turn.said = vec![format!("checkstone: cannot rust-tests: {ASKED_BEFORE}")];
+    let expected = format!("[checkstone] Not done: rust-tests ({ASKED_BEFORE})");
+    assert_eq!(judge(&policy(RUST), &turn).message, Some(expected));
+}
+
 /// The first silence rule: not asked again across turns.
 #[test]
 fn an_action_is_not_asked_for_again_unless_its_files_were_touched() {
